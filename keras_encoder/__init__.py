@@ -1,0 +1,7 @@
+"""BERT-style Transformer encoders in Keras 3, block by block."""
+
+from keras_encoder.encoder import Encoder
+
+__version__ = "0.1.0"
+
+__all__ = ["Encoder"]

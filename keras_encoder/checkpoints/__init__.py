@@ -1,0 +1,1 @@
+"""Weights in and out: one file a format, a name table each."""

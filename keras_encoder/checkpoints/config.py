@@ -1,0 +1,119 @@
+"""Between `config.json` of Hugging Face and the arguments of `Encoder`."""
+
+import json
+import pathlib
+
+from keras_encoder.checkpoints.errors import CheckpointError
+
+# Ours -> Hugging Face's (model_type "bert").
+NAMES = {
+    "vocabulary_size": "vocab_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "hidden_dim": "hidden_size",
+    "intermediate_dim": "intermediate_size",
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "max_sequence_length": "max_position_embeddings",
+    "num_segments": "type_vocab_size",
+    "layer_norm_epsilon": "layer_norm_eps",
+}
+# What transformers assumes where a file leaves it out.
+DEFAULTS = {
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+}
+# Hugging Face's `hidden_act` -> ours. Its "gelu" is the exact one.
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
+# Names of ours that say what Hugging Face's BERT cannot.
+OWN_MODEL_TYPE = "keras_encoder"
+
+
+def read_config(folder):
+    """Reads `config.json` of a folder as a dict.
+
+    Raises:
+        CheckpointError: if it is absent or no JSON object.
+    """
+    path = pathlib.Path(folder) / "config.json"
+    try:
+        config = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            f"{path}: no such file; expected a Hugging Face model folder."
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: expected JSON ({error}).") from error
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{path}: expected a JSON object.")
+    return config
+
+
+def encoder_arguments(config, source="config.json"):
+    """Translates a Hugging Face config into arguments of `Encoder`.
+
+    Args:
+        config: dict, the content of a `config.json`.
+        source: what to call it in messages.
+
+    Raises:
+        CheckpointError: for a key that is missing or a kind of model, of
+            activation or of positions that `Encoder` has not.
+    """
+    model_type = config.get("model_type", "bert")
+    if model_type not in ("bert", OWN_MODEL_TYPE):
+        raise CheckpointError(
+            f"{source}: expected model_type 'bert', found {model_type!r}."
+        )
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise CheckpointError(
+            f"{source}: expected position_embedding_type 'absolute', found "
+            f"{config['position_embedding_type']!r}."
+        )
+    if config.get("is_decoder"):
+        raise CheckpointError(
+            f"{source}: expected an encoder, found is_decoder true."
+        )
+    activation = config.get("hidden_act", "gelu")
+    if activation not in ACTIVATIONS:
+        raise CheckpointError(
+            f"{source}: expected hidden_act to be one of "
+            f"{sorted(ACTIVATIONS)}, found {activation!r}."
+        )
+    config = {**DEFAULTS, **config}
+    missing = [name for name in NAMES.values() if name not in config]
+    if missing:
+        raise CheckpointError(f"{source}: missing {', '.join(missing)}.")
+    return dict(
+        {ours: config[theirs] for ours, theirs in NAMES.items()},
+        activation=ACTIVATIONS[activation],
+        norm_first=config.get("norm_first", False),
+    )
+
+
+def huggingface_config(encoder):
+    """Translates an `Encoder` into a dict for `config.json`.
+
+    The result is BERT's where BERT can express the encoder; else it has a
+    `model_type` of our own, which transformers refuses instead of misreading.
+    """
+    to_theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+    config = {
+        "model_type": OWN_MODEL_TYPE if encoder.norm_first else "bert",
+        **{theirs: getattr(encoder, ours) for ours, theirs in NAMES.items()},
+        "hidden_act": to_theirs[encoder.activation],
+        "initializer_range": 0.02,
+        "pad_token_id": 0,
+    }
+    if encoder.norm_first:
+        config["norm_first"] = True
+    return config

@@ -1,0 +1,73 @@
+"""Which files of a folder hold its weights, whatever their format."""
+
+import json
+import pathlib
+
+from keras_encoder.checkpoints.errors import CheckpointError
+
+
+def find_weight_files(folder, single, index):
+    """Finds one weight file, or the shards that an index names.
+
+    Args:
+        folder: path of a folder.
+        single: str, the name of the file where it is one.
+        index: str, the name of a JSON file with a `weight_map` of tensor ->
+            file.
+
+    Returns:
+        List of paths, all inside the folder.
+
+    Raises:
+        CheckpointError: if a file is absent or outside the folder.
+    """
+    folder = pathlib.Path(folder)
+    if (folder / single).exists():
+        return [folder / single]
+    path = folder / index
+    try:
+        weight_map = json.loads(path.read_bytes())["weight_map"]
+        names = sorted(set(weight_map.values()))
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            f"{folder}: expected {single} or {index}, found neither."
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{path}: expected JSON with a `weight_map` ({error!r})."
+        ) from error
+    for name in names:
+        check_inside(name, path)
+        if not (folder / name).exists():
+            raise CheckpointError(
+                f"{folder / name}: a shard of {path} is missing."
+            )
+    return [folder / name for name in names]
+
+
+def check_inside(name, index):
+    """Raises unless a file that an index names is beside the index."""
+    if (
+        not isinstance(name, str)
+        or pathlib.PurePath(name).name != name
+        or "\\" in name
+    ):
+        raise CheckpointError(
+            f"{index}: names {name!r}, which is outside its folder."
+        )
+
+
+def check_content(path):
+    """Raises if a file is empty or a Git LFS pointer instead of tensors."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(24)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error}).") from error
+    if not start:
+        raise CheckpointError(f"{path}: expected tensors, the file is empty.")
+    if start.startswith(b"version https://git-lfs"):
+        raise CheckpointError(
+            f"{path}: expected tensors, found a Git LFS pointer; run "
+            "`git lfs pull` where the folder was cloned."
+        )

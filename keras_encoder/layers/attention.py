@@ -1,0 +1,194 @@
+"""Multi-head scaled dot-product self-attention."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_encoder.layers.checks import check_heads, check_positive, check_rate
+
+# Added to the score of a masked key. Far below any real score, and finite:
+# where every key is masked the softmax is uniform instead of NaN.
+MASKED = -1e9
+
+
+def attention_probabilities(query, key, bias=None):
+    """Softmax over keys of `query . key / sqrt(head_dim) + bias`.
+
+    Computed in float32 whatever the dtype of `query`, since half precision
+    loses small probabilities.
+
+    Args:
+        query: tensor (batch, heads, queries, head_dim).
+        key: tensor (batch, heads, keys, head_dim).
+        bias: None or a float32 tensor that broadcasts to (batch, heads,
+            queries, keys).
+
+    Returns:
+        float32 tensor (batch, heads, queries, keys); each row sums to 1.
+
+    Reference:
+        [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), eq. 1.
+    """
+    query = query * (1.0 / math.sqrt(query.shape[-1]))
+    scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+    scores = ops.cast(scores, "float32")
+    if bias is not None:
+        scores = scores + bias
+    return ops.softmax(scores, axis=-1)
+
+
+def padding_bias(padding_mask):
+    """Score bias of a padding mask: 0 at real keys, -1e9 at padding.
+
+    Args:
+        padding_mask: None or a tensor (batch, keys), nonzero = real token.
+
+    Returns:
+        None, or a float32 tensor (batch, 1, 1, keys).
+    """
+    if padding_mask is None:
+        return None
+    is_padding = ops.cast(ops.equal(padding_mask, 0), "float32")
+    return MASKED * is_padding[:, None, None, :]
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class SelfAttention(keras.layers.Layer):
+    """Multi-head self-attention as in BERT.
+
+    `concat(head_1, ..., head_h) W_o` with `head_i = softmax(Q_i K_i^T /
+    sqrt(head_dim)) V_i`. Query, key, value and output projections are four
+    `Dense` layers, as checkpoints store them; the products with the same
+    input are run as one.
+
+    Args:
+        num_heads: int. Must divide the width of the input.
+        dropout: float in [0, 1). Dropout on the attention probabilities.
+        kernel_initializer: initializer of the four projections' kernels.
+
+    Call arguments:
+        hidden_states: tensor (batch, seq, hidden).
+        padding_mask: None or tensor (batch, seq), nonzero = real token.
+        position_bias: None or float32 tensor that broadcasts to (batch,
+            heads, seq, seq), added to the scores (relative positions).
+        rotate: None or a function of a (batch, heads, seq, head_dim) tensor
+            that is applied to queries and keys (rotary positions).
+        first_token_only: bool. Compute the output for the first position
+            alone; it still attends to all positions.
+        return_attention_scores: bool. Also return the probabilities.
+
+    Returns:
+        Tensor (batch, queries, hidden), where queries is 1 with
+        `first_token_only` and seq otherwise. With `return_attention_scores`
+        a pair of it and the probabilities (batch, heads, queries, seq),
+        before dropout.
+
+    Raises:
+        ValueError: if `num_heads` does not divide the input's width.
+    """
+
+    def __init__(
+        self,
+        num_heads,
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_positive(num_heads=num_heads)
+        check_rate(dropout=dropout)
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, hidden_states_shape):
+        hidden_dim = hidden_states_shape[-1]
+        check_heads(hidden_dim, self.num_heads)
+        for name in ("query", "key", "value", "output"):
+            dense = keras.layers.Dense(
+                hidden_dim,
+                # A fresh copy: a shared one would give equal kernels.
+                kernel_initializer=self.kernel_initializer.clone(),
+                dtype=self.dtype_policy,
+                name=name,
+            )
+            dense.build((None, None, hidden_dim))
+            setattr(self, f"{name}_dense", dense)
+        self.dropout_layer = keras.layers.Dropout(
+            self.dropout, dtype=self.dtype_policy, name="attention_dropout"
+        )
+
+    def call(
+        self,
+        hidden_states,
+        padding_mask=None,
+        position_bias=None,
+        rotate=None,
+        first_token_only=False,
+        return_attention_scores=False,
+        training=None,
+    ):
+        query, key, value = self._project(hidden_states, first_token_only)
+        if rotate is not None:
+            query, key = rotate(query), rotate(key)
+        bias = padding_bias(padding_mask)
+        if position_bias is not None:
+            if first_token_only:
+                position_bias = position_bias[..., :1, :]
+            bias = position_bias if bias is None else bias + position_bias
+
+        probabilities = attention_probabilities(query, key, bias)
+        weights = self.dropout_layer(
+            ops.cast(probabilities, self.compute_dtype), training=training
+        )
+        context = ops.matmul(weights, value)  # (batch, heads, queries, dim)
+        context = ops.transpose(context, (0, 2, 1, 3))
+        output = self.output_dense(
+            ops.reshape(context, (*ops.shape(context)[:2], self._hidden_dim))
+        )
+        if return_attention_scores:
+            return output, probabilities
+        return output
+
+    @property
+    def _hidden_dim(self):
+        return self.output_dense.units
+
+    def _project(self, hidden_states, first_token_only):
+        """Returns query, key and value, each (batch, heads, seq, head_dim)."""
+        denses = [self.query_dense, self.key_dense, self.value_dense]
+        if not first_token_only:
+            return self._project_with(denses, hidden_states)
+        first = hidden_states[:, :1]
+        return (
+            *self._project_with(denses[:1], first),
+            *self._project_with(denses[1:], hidden_states),
+        )
+
+    def _project_with(self, denses, hidden_states):
+        """Applies several projections to one input as one matrix product."""
+        kernel = ops.concatenate([d.kernel for d in denses], axis=-1)
+        bias = ops.concatenate([d.bias for d in denses], axis=-1)
+        projected = ops.matmul(hidden_states, kernel) + bias
+        batch, length = ops.shape(projected)[:2]
+        head_dim = self._hidden_dim // self.num_heads
+        shape = (batch, length, len(denses), self.num_heads, head_dim)
+        projected = ops.transpose(
+            ops.reshape(projected, shape), (2, 0, 3, 1, 4)
+        )
+        return [projected[i] for i in range(len(denses))]
+
+    def compute_output_shape(self, hidden_states_shape):
+        return tuple(hidden_states_shape)
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(
+            num_heads=self.num_heads,
+            dropout=self.dropout,
+            kernel_initializer=keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+        )
+        return config

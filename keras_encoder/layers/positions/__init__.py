@@ -1,0 +1,1 @@
+"""How an encoder learns about word order: one file a kind."""

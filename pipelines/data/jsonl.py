@@ -1,0 +1,110 @@
+"""JSON lines: one object a line."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+
+from pipelines.errors import InputError
+from pipelines.data.columns import (
+    Columns,
+    choose_columns,
+    example_from,
+    find_text_pair,
+)
+from pipelines.data.examples import TextExample
+from pipelines.data.text_files import read_lines
+
+
+def read_jsonl(
+    path,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    labelled: bool = True,
+) -> Iterator[TextExample]:
+    """Yields the objects of a JSON-lines file, one at a time.
+
+    The first object decides which fields hold text and label; a second text
+    that was not asked for may be there in some objects only. Blank lines are
+    skipped.
+
+    Args:
+        path: a plain, gz, bz2 or zip file.
+        text, text_pair, label: field names; None to detect.
+        labelled: whether objects without a label are an error.
+
+    Raises:
+        InputError: naming file and line.
+    """
+    columns = None
+    for number, row in read_objects(path):
+        where = f"{path}:{number}"
+        if columns is None:
+            columns = choose_columns(
+                list(row), where, text, text_pair, label, labelled
+            )
+            if "id" not in columns.names():  # later objects may have one
+                columns = dataclasses.replace(columns, id="id")
+        elif text is None and text_pair is None:
+            columns = _with_pair(columns, row)
+        if text_pair is not None and text_pair not in row:
+            raise InputError(f'{where}: missing field "{text_pair}".')
+        yield example_from(row, columns, where, labelled or label is not None)
+
+
+def read_objects(path) -> Iterator[tuple[int, dict]]:
+    """Yields `(line number, object)` of the lines that are not blank."""
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, parse_object(line, f"{path}:{number}")
+
+
+def parse_object(line: str, where: str) -> dict:
+    """Parses one line; raises InputError unless it is one JSON object."""
+    try:
+        # Not strict: control characters inside strings are text here.
+        row = json.loads(line, parse_constant=_refuse, strict=False)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{where}: expected one JSON object a line, found broken JSON "
+            f"({error.msg} at column {error.colno})."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: cannot be read as JSON ({error}).") from (
+            error
+        )
+    if not isinstance(row, dict):
+        raise InputError(
+            f"{where}: expected one JSON object a line, such as "
+            f'{{"text": "...", "label": "..."}}, found {_kind(row)}.'
+        )
+    if "\\u" in line:
+        _check_unicode(row, where)
+    return row
+
+
+def _with_pair(columns: Columns, row: dict) -> Columns:
+    pair = find_text_pair(list(row), columns.text)
+    return dataclasses.replace(columns, text_pair=pair or columns.text_pair)
+
+
+def _refuse(constant: str):
+    raise ValueError(f"{constant} is not a JSON value")
+
+
+def _kind(value) -> str:
+    if isinstance(value, list):
+        return "an array"
+    return f"{json.dumps(value):.40}"
+
+
+def _check_unicode(row: dict, where: str) -> None:
+    """Half a surrogate pair is no character and no encoder can take it."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        found = ord(error.object[error.start])
+        raise InputError(
+            f"{where}: expected Unicode text, found the lone surrogate "
+            f"\\u{found:04x}; an emoji was cut in half there."
+        ) from error
