@@ -1,5 +1,7 @@
 """The Transformer encoder: embeddings, a stack of blocks, a pooler."""
 
+import warnings
+
 import keras
 
 from keras_encoder.layers.checks import check_heads, check_positive
@@ -141,6 +143,29 @@ class Encoder(keras.Model):
         # === Weights ===
         self.build()
 
+    @classmethod
+    def from_preset(cls, spec, **overrides):
+        """Makes an encoder of a known size or from a checkpoint.
+
+        Args:
+            spec: as in `keras_encoder.checkpoints.load.load_encoder`, which
+                also returns a tokenizer and a report.
+            **overrides: arguments that win over the checkpoint's.
+
+        Returns:
+            `Encoder`. A warning says if the checkpoint has no pooler.
+
+        Raises:
+            CheckpointError: if there is no such encoder, or it is damaged.
+        """
+        # Not above: checkpoints are loaded into encoders.
+        from keras_encoder.checkpoints.load import load_encoder_only
+
+        encoder, report = load_encoder_only(spec, **overrides)
+        if report.matched and report.pooler_is_random:
+            warnings.warn(f"Random pooler. {report}", stacklevel=2)
+        return encoder
+
     def build(self, input_shape=None):
         if self.built:
             return
@@ -176,6 +201,29 @@ class Encoder(keras.Model):
         }
         if return_attention_scores:
             outputs["attention_scores"] = attention_scores
+        return outputs
+
+    def compute_output_spec(
+        self, inputs, return_attention_scores=False, training=None
+    ):
+        # Stated, not traced: some backends trace an unknown length as a
+        # large one, for which there may be no positions.
+        batch, length = inputs["token_ids"].shape
+
+        def spec(*shape, dtype=self.compute_dtype):
+            return keras.KerasTensor((batch, *shape), dtype=dtype)
+
+        layers = range(self.num_layers)
+        outputs = {
+            "sequence_output": spec(length, self.hidden_dim),
+            "pooled_output": spec(self.hidden_dim),
+            "encoder_outputs": [spec(length, self.hidden_dim) for _ in layers],
+        }
+        if return_attention_scores:
+            shape = (self.num_heads, length, length)
+            outputs["attention_scores"] = [
+                spec(*shape, dtype="float32") for _ in layers
+            ]
         return outputs
 
     def embed(self, inputs, training=None):

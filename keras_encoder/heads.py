@@ -25,6 +25,8 @@ class SequenceClassifier(keras.Model):
         float32 tensor (batch, num_classes) of logits.
     """
 
+    reads_first_token = True
+
     def __init__(self, encoder, num_classes, dropout=0.1, **kwargs):
         super().__init__(**kwargs)
         check_positive(num_classes=num_classes)
@@ -34,9 +36,6 @@ class SequenceClassifier(keras.Model):
         self.dropout = dropout
         self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
         self.logits = _logits(num_classes, encoder.hidden_dim)
-        self.built = True
-
-    def build(self, input_shape=None):
         self.built = True
 
     def call(self, inputs, training=None):
@@ -48,10 +47,18 @@ class SequenceClassifier(keras.Model):
         )
         return self.head(states, training=training)
 
+    def compute_output_spec(self, inputs, training=None):
+        batch = inputs["token_ids"].shape[0]
+        return keras.KerasTensor((batch, self.num_classes), dtype="float32")
+
     def head(self, states, training=None):
         """Logits from the last block's states (batch, 1 or more, hidden)."""
-        pooled = self.encoder.pooler(states)
-        return self.logits(self.dropout_layer(pooled, training=training))
+        features = self.features(states)
+        return self.logits(self.dropout_layer(features, training=training))
+
+    def features(self, states):
+        """What the last layer reads, (batch, hidden): the pooled first token."""
+        return self.encoder.pooler(states)
 
     def get_config(self):
         config = super().get_config()
@@ -64,8 +71,8 @@ class SequenceClassifier(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
-        return cls(encoder, **config)
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -73,7 +80,7 @@ class TokenTagger(keras.Model):
     """Logits of every token: `dense(dropout(sequence_output))`.
 
     Args:
-        encoder: `Encoder`.
+        encoder: `Encoder`. Its pooler is frozen: nothing reads it here.
         num_classes: int. Number of tags.
         dropout: float in [0, 1). Dropout on `sequence_output`.
 
@@ -84,18 +91,18 @@ class TokenTagger(keras.Model):
         float32 tensor (batch, seq, num_classes) of logits.
     """
 
+    reads_first_token = False
+
     def __init__(self, encoder, num_classes, dropout=0.1, **kwargs):
         super().__init__(**kwargs)
         check_positive(num_classes=num_classes)
         check_rate(dropout=dropout)
         self.encoder = encoder
+        encoder.pooler.trainable = False  # it would get no gradient
         self.num_classes = num_classes
         self.dropout = dropout
         self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
         self.logits = _logits(num_classes, encoder.hidden_dim)
-        self.built = True
-
-    def build(self, input_shape=None):
         self.built = True
 
     def call(self, inputs, training=None):
@@ -106,9 +113,18 @@ class TokenTagger(keras.Model):
         )
         return self.head(states, training=training)
 
+    def compute_output_spec(self, inputs, training=None):
+        shape = (*inputs["token_ids"].shape, self.num_classes)
+        return keras.KerasTensor(shape, dtype="float32")
+
     def head(self, states, training=None):
         """Logits from the last block's states (batch, seq, hidden)."""
-        return self.logits(self.dropout_layer(states, training=training))
+        features = self.features(states)
+        return self.logits(self.dropout_layer(features, training=training))
+
+    def features(self, states):
+        """What the last layer reads, (batch, seq, hidden): the states."""
+        return states
 
     def get_config(self):
         config = super().get_config()
@@ -121,8 +137,8 @@ class TokenTagger(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
-        return cls(encoder, **config)
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
 
 
 def _logits(num_classes, hidden_dim):

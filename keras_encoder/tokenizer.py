@@ -16,6 +16,12 @@ SPECIAL_TOKENS = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
+# Key of tokenizer_config.json -> our argument, the normalizer's attribute.
+RULES = {
+    "do_lower_case": ("lowercase", "lowercase"),
+    "strip_accents": ("strip_accents", "strip_accents"),
+    "tokenize_chinese_chars": ("split_cjk", "handle_chinese_chars"),
+}
 
 
 class Tokenizer:
@@ -75,18 +81,20 @@ class Tokenizer:
             CheckpointError: if the files are absent, damaged or no WordPiece.
         """
         folder = pathlib.Path(folder)
-        config = _read_json(folder / "tokenizer_config.json", {})
-        special_tokens = _special_tokens(
-            {**_read_json(folder / "special_tokens_map.json", {}), **config}
-        )
+        config_path = folder / "tokenizer_config.json"
+        special_path = folder / "special_tokens_map.json"
+        config = _read_json(config_path)
+        special_tokens = {
+            **_special_tokens(_read_json(special_path), special_path),
+            **_special_tokens(config, config_path),
+        }
+        rules = _rules(config, config_path)
         path = folder / "tokenizer.json"
         if not path.exists():
             return cls.from_vocabulary(
                 folder / "vocab.txt",
-                lowercase=config.get("do_lower_case", True),
-                strip_accents=config.get("strip_accents"),
-                split_cjk=config.get("tokenize_chinese_chars", True),
                 special_tokens=special_tokens,
+                **{RULES[key][0]: value for key, value in rules.items()},
             )
         try:
             backend = tokenizers.Tokenizer.from_file(str(path))
@@ -101,13 +109,8 @@ class Tokenizer:
             )
         normalizer = backend.normalizer
         if isinstance(normalizer, tokenizers.normalizers.BertNormalizer):
-            for ours, theirs in (
-                ("lowercase", "do_lower_case"),
-                ("strip_accents", "strip_accents"),
-                ("handle_chinese_chars", "tokenize_chinese_chars"),
-            ):
-                if theirs in config:
-                    setattr(normalizer, ours, config[theirs])
+            for key, value in rules.items():
+                setattr(normalizer, RULES[key][1], value)
             backend.normalizer = normalizer
         return cls(backend, special_tokens)
 
@@ -175,10 +178,14 @@ class Tokenizer:
             List of `tokenizers.Encoding`, with `ids`, `type_ids`, `word_ids`,
             `sequence_ids` and `offsets`: code-point (start, end), end
             exclusive, into the text (into the word, for lists of words).
+
+        Raises:
+            ValueError: if no token, or no more than the overlap, would fit.
         """
         if max_length is None:
             self.backend.no_truncation()
         else:
+            self._check_room(max_length, stride or 0, text_pairs is not None)
             self.backend.enable_truncation(
                 max_length, stride=stride or 0, strategy="longest_first"
             )
@@ -190,6 +197,24 @@ class Tokenizer:
                 for text, pair in zip(texts, text_pairs, strict=True)
             ]
         return self.backend.encode_batch(inputs, is_pretokenized=are_words)
+
+    def _check_room(self, max_length, stride, is_pair):
+        """Raises unless each text of an input can keep a token and advance.
+
+        The library does not cut at all, or ends the process, where not.
+        """
+        special = self.backend.num_special_tokens_to_add(is_pair)
+        room = (max_length - special) // (2 if is_pair else 1)
+        if room < 1:
+            raise ValueError(
+                f"`max_length` must leave room for a token of each text beside "
+                f"{special} special tokens. Received: max_length={max_length}"
+            )
+        if not 0 <= stride < room:
+            raise ValueError(
+                f"`stride` must be 0 or more and less than the {room} tokens "
+                f"that fit. Received: max_length={max_length}, stride={stride}"
+            )
 
     def __call__(self, texts, text_pairs=None, max_length=None):
         """Tokenises and pads a batch into the inputs of an `Encoder`.
@@ -222,9 +247,18 @@ class Tokenizer:
 
         Returns:
             Dict of int32 arrays (batch, length), as for `Encoder`.
+
+        Raises:
+            ValueError: if a row is longer than `length`.
         """
         lengths = np.array([len(row) for row in token_ids], dtype="int32")
-        length = length or int(max(lengths, default=0))
+        longest = int(max(lengths, default=0))
+        length = length or longest
+        if longest > length:
+            raise ValueError(
+                f"`length` must be that of the longest row, {longest}, or "
+                f"more. Received: length={length}"
+            )
         padding_mask = np.arange(length) < lengths[:, None]
         batch = {
             "token_ids": np.full(padding_mask.shape, self.pad_id, "int32"),
@@ -285,6 +319,8 @@ def read_vocabulary(path):
             f"{path}: no such file; expected a vocabulary, one token a line, "
             "or a tokenizer.json beside it."
         ) from error
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error}).") from error
     except UnicodeDecodeError as error:
         raise CheckpointError(
             f"{path}: expected UTF-8, found byte "
@@ -306,22 +342,46 @@ def read_vocabulary(path):
     return tokens
 
 
-def _special_tokens(config):
+def _special_tokens(config, path):
     """Names of the special tokens in a config; older files nest them."""
     names = {}
     for role in SPECIAL_TOKENS:
         token = config.get(role)
         if isinstance(token, dict):
             token = token.get("content")
+        if not isinstance(token, str | None):
+            raise CheckpointError(
+                f"{path}: expected {role} to be a string, found {token!r}."
+            )
         if token:
             names[role] = token
     return names
 
 
-def _read_json(path, default):
+def _rules(config, path):
+    """The casing and accent rules that a config states, by its own keys."""
+    rules = {}
+    for key in RULES:
+        value = config.get(key)
+        if not isinstance(value, bool | None):
+            raise CheckpointError(
+                f"{path}: expected {key} to be true, false or null, found "
+                f"{value!r}."
+            )
+        # Only for accents is null a rule: "as the casing".
+        if value is not None or (key == "strip_accents" and key in config):
+            rules[key] = value
+    return rules
+
+
+def _read_json(path):
+    """Content of a JSON file with an object; {} if there is no file."""
     if not path.exists():
-        return default
+        return {}
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
-    except ValueError as error:
+        content = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{path}: expected JSON ({error}).") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path}: expected a JSON object.")
+    return content

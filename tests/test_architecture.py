@@ -17,7 +17,7 @@ pytestmark = pytest.mark.backend_free
 ROOT = pathlib.Path(__file__).parents[1]
 STANDARD = frozenset(sys.stdlib_module_names)
 LIBRARY = frozenset(
-    {"keras_encoder", "keras", "numpy", "tokenizers", "safetensors"}
+    {"keras_encoder", "keras", "numpy", "tokenizers", "safetensors", "h5py"}
 )
 BACKENDS = frozenset({"tensorflow", "jax", "jaxlib", "torch"})
 # Heavy, or not installed for everybody: `--help` and the data checks must

@@ -38,13 +38,20 @@ ACTIVATIONS = {
 OWN_MODEL_TYPE = "keras_encoder"
 
 
+def config_path(folder):
+    """`config.json` of a folder, or its name of 2018, `bert_config.json`."""
+    path = pathlib.Path(folder) / "config.json"
+    old = path.with_name("bert_config.json")
+    return old if old.exists() and not path.exists() else path
+
+
 def read_config(folder):
-    """Reads `config.json` of a folder as a dict.
+    """Reads the config of a folder as a dict.
 
     Raises:
         CheckpointError: if it is absent or no JSON object.
     """
-    path = pathlib.Path(folder) / "config.json"
+    path = config_path(folder)
     try:
         config = json.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError as error:
@@ -83,21 +90,31 @@ def encoder_arguments(config, source="config.json"):
         raise CheckpointError(
             f"{source}: expected an encoder, found is_decoder true."
         )
-    activation = config.get("hidden_act", "gelu")
-    if activation not in ACTIVATIONS:
-        raise CheckpointError(
-            f"{source}: expected hidden_act to be one of "
-            f"{sorted(ACTIVATIONS)}, found {activation!r}."
-        )
+    activation = read_activation(config, "hidden_act", source)
     config = {**DEFAULTS, **config}
     missing = [name for name in NAMES.values() if name not in config]
     if missing:
         raise CheckpointError(f"{source}: missing {', '.join(missing)}.")
     return dict(
         {ours: config[theirs] for ours, theirs in NAMES.items()},
-        activation=ACTIVATIONS[activation],
+        activation=activation,
         norm_first=config.get("norm_first", False),
     )
+
+
+def read_activation(config, key, source):
+    """Our name of the activation that a config has under a key.
+
+    Raises:
+        CheckpointError: if `Encoder` has no such activation.
+    """
+    name = config.get(key, "gelu")
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise CheckpointError(
+            f"{source}: expected {key} to be one of {sorted(ACTIVATIONS)}, "
+            f"found {name!r}."
+        )
+    return ACTIVATIONS[name]
 
 
 def huggingface_config(encoder):

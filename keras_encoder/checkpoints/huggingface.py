@@ -4,7 +4,11 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from keras_encoder.checkpoints import safetensors_files, torch_files
-from keras_encoder.checkpoints.config import encoder_arguments, read_config
+from keras_encoder.checkpoints.config import (
+    config_path,
+    encoder_arguments,
+    read_config,
+)
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.report import LoadReport
 from keras_encoder.encoder import Encoder
@@ -12,7 +16,9 @@ from keras_encoder.encoder import Encoder
 # Path of our variable -> name of the tensor. A `kernel` (in, out) is stored
 # transposed, as PyTorch's `weight` (out, in).
 EMBEDDINGS = {
-    "embeddings/token_embedding/embeddings": "embeddings.word_embeddings.weight",
+    "embeddings/token_embedding/embeddings": (
+        "embeddings.word_embeddings.weight"
+    ),
     "embeddings/segment_embedding/embeddings": (
         "embeddings.token_type_embeddings.weight"
     ),
@@ -78,7 +84,7 @@ def load_encoder(folder, **overrides):
         CheckpointError: if a tensor of the encoder is missing, has another
             shape or has no place. Only the pooler may be missing.
     """
-    source = f"{folder}/config.json"
+    source = config_path(folder)
     arguments = encoder_arguments(read_config(folder), source)
     encoder = make_encoder({**arguments, **overrides}, source)
     with open_folder_tensors(folder) as tensors:
@@ -171,7 +177,13 @@ def assign(variable, array, name, source):
             f"{source}: tensor {name!r} has the shape {found}, expected "
             f"{expected} by config.json."
         )
-    variable.assign(np.ascontiguousarray(array, dtype="float32"))
+    try:
+        array = np.ascontiguousarray(array, dtype="float32")
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{source}: tensor {name!r} is no array of numbers ({error})."
+        ) from error
+    variable.assign(array)
 
 
 def encoder_variables(encoder):

@@ -5,6 +5,7 @@ import json
 import pathlib
 
 from keras_encoder.checkpoints.config import (
+    config_path,
     encoder_arguments,
     huggingface_config,
     read_config,
@@ -114,14 +115,14 @@ def save_tagger(model, labels, folder):
 
 
 def _load(head, folder, overrides):
-    source = f"{folder}/config.json"
+    source = config_path(folder)
     config = read_config(folder)
     _check_architecture(config, head, source)
     arguments = {**encoder_arguments(config, source), **overrides}
     with open_folder_tensors(folder) as tensors:
         tensors = plain_names(tensors, str(folder))
         _check_head(tensors, head, folder)
-        width = len(tensors[HEAD["bias"]]())
+        width = tensors[HEAD["bias"]]().size
         labels = _labels(config, width, source)
         encoder = make_encoder(arguments, source)
         report = load_encoder_tensors(encoder, tensors, str(folder))

@@ -13,6 +13,8 @@ MINILM_SHA256 = (
 # What a BERT folder needs, so that a hub is not asked for other frameworks'
 # weights.
 HUB_PATTERNS = ["*.json", "*.safetensors", "*.txt"]
+# And where it has no safetensors.
+OTHER_HUB_PATTERNS = ["pytorch_model*.bin", "*.weights.h5"]
 
 
 def find_folder(spec):
@@ -63,9 +65,12 @@ def _download(repository):
     from huggingface_hub import snapshot_download
 
     try:
-        return pathlib.Path(
+        folder = pathlib.Path(
             snapshot_download(repository, allow_patterns=HUB_PATTERNS)
         )
+        if not any(folder.glob("*.safetensors")):
+            snapshot_download(repository, allow_patterns=OTHER_HUB_PATTERNS)
+        return folder
     except Exception as error:  # network, cache, naming: many classes
         raise CheckpointError(
             f"hf://{repository} cannot be fetched ({error}). With a network, "

@@ -18,6 +18,7 @@ from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.weight_files import (
     check_content,
     find_weight_files,
+    widen_bfloat16,
 )
 
 SINGLE = "pytorch_model.bin"
@@ -257,9 +258,7 @@ def _check_bounds(tensor):
 
 def _to_array(tensor, data):
     if tensor.dtype == "bfloat16":
-        # bfloat16 is the upper half of a float32.
-        wide = np.frombuffer(data, "<u2").astype("<u4") << 16
-        flat = wide.view("<f4")
+        flat = widen_bfloat16(np.frombuffer(data, "<u2"))
     else:
         flat = np.frombuffer(data, tensor.dtype)
     return np.lib.stride_tricks.as_strided(

@@ -13,7 +13,7 @@ def find_weight_files(folder, single, index):
         folder: path of a folder.
         single: str, the name of the file where it is one.
         index: str, the name of a JSON file with a `weight_map` of tensor ->
-            file.
+            file, or list of files.
 
     Returns:
         List of paths, all inside the folder.
@@ -26,8 +26,9 @@ def find_weight_files(folder, single, index):
         return [folder / single]
     path = folder / index
     try:
-        weight_map = json.loads(path.read_bytes())["weight_map"]
-        names = sorted(set(weight_map.values()))
+        values = json.loads(path.read_bytes())["weight_map"].values()
+        shards = [v if isinstance(v, list) else [v] for v in values]
+        names = sorted({name for shard in shards for name in shard})
     except FileNotFoundError as error:
         raise CheckpointError(
             f"{folder}: expected {single} or {index}, found neither."
@@ -37,7 +38,10 @@ def find_weight_files(folder, single, index):
             f"{path}: expected JSON with a `weight_map` ({error!r})."
         ) from error
     for name in names:
-        check_inside(name, path)
+        if not _is_plain(name):
+            raise CheckpointError(
+                f"{path}: names {name!r}, which is outside its folder."
+            )
         if not (folder / name).exists():
             raise CheckpointError(
                 f"{folder / name}: a shard of {path} is missing."
@@ -45,16 +49,13 @@ def find_weight_files(folder, single, index):
     return [folder / name for name in names]
 
 
-def check_inside(name, index):
-    """Raises unless a file that an index names is beside the index."""
-    if (
-        not isinstance(name, str)
-        or pathlib.PurePath(name).name != name
-        or "\\" in name
-    ):
-        raise CheckpointError(
-            f"{index}: names {name!r}, which is outside its folder."
-        )
+def _is_plain(name):
+    """Whether a name from an index is that of a file beside it."""
+    return (
+        isinstance(name, str)
+        and name not in ("", ".", "..")
+        and not {"/", "\\", "\0"} & set(name)
+    )
 
 
 def check_content(path):
@@ -71,3 +72,12 @@ def check_content(path):
             f"{path}: expected tensors, found a Git LFS pointer; run "
             "`git lfs pull` where the folder was cloned."
         )
+
+
+def widen_bfloat16(array):
+    """float32 array of bfloat16 numbers, which NumPy lacks.
+
+    Args:
+        array: any dtype of two bytes. They are the upper half of a float32.
+    """
+    return (array.view("<u2").astype("<u4") << 16).view("<f4")

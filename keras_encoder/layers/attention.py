@@ -182,6 +182,23 @@ class SelfAttention(keras.layers.Layer):
     def compute_output_shape(self, hidden_states_shape):
         return tuple(hidden_states_shape)
 
+    def compute_output_spec(
+        self,
+        hidden_states,
+        first_token_only=False,
+        return_attention_scores=False,
+        **kwargs,
+    ):
+        batch, length, hidden_dim = hidden_states.shape
+        queries = 1 if first_token_only else length
+        output = keras.KerasTensor(
+            (batch, queries, hidden_dim), dtype=self.compute_dtype
+        )
+        if not return_attention_scores:
+            return output
+        shape = (batch, self.num_heads, queries, length)
+        return output, keras.KerasTensor(shape, dtype="float32")
+
     def get_config(self):
         config = super().get_config()
         config.update(

@@ -15,9 +15,21 @@ def check_positive(**arguments):
 def check_rate(**arguments):
     """Raises ValueError unless every argument is a rate in [0, 1)."""
     for name, value in arguments.items():
-        if isinstance(value, bool) or not 0 <= value < 1:
+        is_number = isinstance(value, (int, float))
+        if not is_number or isinstance(value, bool) or not 0 <= value < 1:
             raise ValueError(
                 f"`{name}` must be a number in [0, 1). Received: "
+                f"{name}={value!r}"
+            )
+
+
+def check_epsilon(**arguments):
+    """Raises ValueError unless every argument is a number of 0 or more."""
+    for name, value in arguments.items():
+        is_number = isinstance(value, (int, float))
+        if not is_number or isinstance(value, bool) or not value >= 0:
+            raise ValueError(
+                f"`{name}` must be a number of 0 or more. Received: "
                 f"{name}={value!r}"
             )
 

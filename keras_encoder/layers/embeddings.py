@@ -3,7 +3,11 @@
 import keras
 from keras import ops
 
-from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.checks import (
+    check_epsilon,
+    check_positive,
+    check_rate,
+)
 from keras_encoder.layers.positions.learned import LearnedPositions
 
 
@@ -49,6 +53,7 @@ class Embeddings(keras.layers.Layer):
             num_segments=num_segments,
         )
         check_rate(dropout=dropout)
+        check_epsilon(layer_norm_epsilon=layer_norm_epsilon)
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.max_sequence_length = max_sequence_length

@@ -3,7 +3,11 @@
 import keras
 
 from keras_encoder.layers.attention import SelfAttention
-from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.checks import (
+    check_epsilon,
+    check_positive,
+    check_rate,
+)
 from keras_encoder.layers.feed_forward import FeedForward
 
 
@@ -53,6 +57,7 @@ class EncoderBlock(keras.layers.Layer):
         super().__init__(**kwargs)
         check_positive(num_heads=num_heads, intermediate_dim=intermediate_dim)
         check_rate(dropout=dropout, attention_dropout=attention_dropout)
+        check_epsilon(layer_norm_epsilon=layer_norm_epsilon)
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
         self.dropout = dropout
@@ -133,6 +138,23 @@ class EncoderBlock(keras.layers.Layer):
 
     def compute_output_shape(self, hidden_states_shape):
         return tuple(hidden_states_shape)
+
+    def compute_output_spec(
+        self,
+        hidden_states,
+        first_token_only=False,
+        return_attention_scores=False,
+        **kwargs,
+    ):
+        batch, length, hidden_dim = hidden_states.shape
+        queries = 1 if first_token_only else length
+        output = keras.KerasTensor(
+            (batch, queries, hidden_dim), dtype=self.compute_dtype
+        )
+        if not return_attention_scores:
+            return output
+        shape = (batch, self.num_heads, queries, length)
+        return output, keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
         config = super().get_config()

@@ -16,7 +16,7 @@ ACTIVATIONS = {
 
 def check_activation(activation):
     """Raises ValueError unless `activation` is a name in ACTIVATIONS."""
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ValueError(
             f"`activation` must be one of {sorted(ACTIVATIONS)}. Received: "
             f"activation={activation!r}"

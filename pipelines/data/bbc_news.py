@@ -8,9 +8,9 @@ import importlib.util
 import pathlib
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 
 def read_bbc_news() -> Iterator[TextExample]:

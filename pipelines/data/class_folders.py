@@ -4,9 +4,9 @@ import codecs
 import pathlib
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import open_bytes
+from pipelines.errors import InputError
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

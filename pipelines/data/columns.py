@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 # "question" alone is a text, but beside "sentence" (QNLI) it is the first
 # half of a pair, so pairs are looked for first.

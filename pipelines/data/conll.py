@@ -5,9 +5,9 @@ import re
 import sys
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.text_files import read_lines
+from pipelines.errors import InputError
 
 _MARKER = "-DOCSTART-"
 # Not a no-break space: it may be a word of its own in a column.

@@ -4,10 +4,10 @@ import re
 import sys
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.text_files import read_lines
 from pipelines.data.words import locate_words
+from pipelines.errors import InputError
 
 _COLUMNS = {"upos": 3, "xpos": 4}
 _MISC = 9

@@ -4,10 +4,10 @@ import csv
 import re
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.columns import choose_columns, example_from, list_names
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import read_lines
+from pipelines.errors import InputError
 
 # Python's default of 131072 characters is less than one long document; no
 # limit at all would let one stray quote swallow the rest of a huge file.

@@ -4,7 +4,6 @@ import json
 import pathlib
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.arrow_rows import (
     arrow_errors,
     class_names,
@@ -13,6 +12,7 @@ from pipelines.data.arrow_rows import (
 )
 from pipelines.data.columns import choose_columns, example_from
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 _DICT, _STATE, _INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 

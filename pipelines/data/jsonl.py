@@ -4,7 +4,6 @@ import dataclasses
 import json
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.columns import (
     Columns,
     choose_columns,
@@ -13,6 +12,7 @@ from pipelines.data.columns import (
 )
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import read_lines
+from pipelines.errors import InputError
 
 
 def read_jsonl(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 PROBLEMS = ("single_label", "multi_label", "regression")
 

@@ -3,9 +3,9 @@
 import pathlib
 import re
 
-from pipelines.errors import InputError
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.hf_disk import hf_splits, is_hf_disk
+from pipelines.errors import InputError
 
 # The reader of each suffix stands in sources.py.
 DATA_SUFFIXES = (

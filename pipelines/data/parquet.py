@@ -5,7 +5,6 @@ import json
 import pathlib
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.arrow_rows import (
     arrow_errors,
     class_names,
@@ -15,6 +14,7 @@ from pipelines.data.arrow_rows import (
 from pipelines.data.columns import choose_columns, example_from
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import open_bytes
+from pipelines.errors import InputError
 
 _BATCH = 1024
 

@@ -5,7 +5,6 @@ import os
 import pathlib
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.bbc_news import read_bbc_news
 from pipelines.data.class_folders import read_class_folders
 from pipelines.data.csv_files import read_csv, read_tsv
@@ -15,6 +14,7 @@ from pipelines.data.jsonl import read_jsonl
 from pipelines.data.layouts import DATA_SUFFIXES, data_suffix, folder_splits
 from pipelines.data.parquet import read_parquet
 from pipelines.data.tfds import read_tfds
+from pipelines.errors import InputError
 
 _READERS = {
     ".csv": read_csv,

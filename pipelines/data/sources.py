@@ -6,7 +6,6 @@ import os
 import pathlib
 from collections.abc import Iterable
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.labels import (
     PROBLEMS,
@@ -19,6 +18,7 @@ from pipelines.data.layouts import by_split, folder_splits
 from pipelines.data.readers import check_source, read_examples
 from pipelines.data.splits import stratified_split
 from pipelines.data.tfds import tfds_splits
+from pipelines.errors import InputError
 
 _SHARE = 0.1
 

@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.jsonl import read_objects
 from pipelines.data.tagged_records import checked_text, field, record_id
 from pipelines.data.words import cut_words
+from pipelines.errors import InputError
 
 
 @dataclasses.dataclass

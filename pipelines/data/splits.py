@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 
 def stratified_split(

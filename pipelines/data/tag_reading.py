@@ -4,7 +4,6 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.conll import read_conll
 from pipelines.data.conllu import read_conllu
 from pipelines.data.examples import TaggedExample
@@ -16,6 +15,7 @@ from pipelines.data.spans import SpanReport, read_spans
 from pipelines.data.tagged_jsonl import read_tagged_jsonl
 from pipelines.data.tagged_records import examples_from_records
 from pipelines.data.tfds_tagged import read_tfds_tagged
+from pipelines.errors import InputError
 
 PUNCTUATION = "punctuation"
 _CONLL = (".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".tsv")

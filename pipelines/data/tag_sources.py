@@ -6,7 +6,6 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from pipelines.errors import InputError
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.examples import TaggedExample
 from pipelines.data.hf_disk import hf_splits, is_hf_disk
@@ -15,6 +14,7 @@ from pipelines.data.spans import SpanReport
 from pipelines.data.tag_reading import PUNCTUATION, TAG_SUFFIXES, read_tagged
 from pipelines.data.tag_splits import split_documents, splits_by_document
 from pipelines.data.tfds import tfds_splits
+from pipelines.errors import InputError
 
 _SPLIT_NAMES = ("train", "validation", "test")
 _SHARE = 0.1

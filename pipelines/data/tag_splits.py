@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
+from pipelines.errors import InputError
 
 # Below this many documents a part of 10 % would not be 10 %.
 _FEWEST_DOCUMENTS = 10

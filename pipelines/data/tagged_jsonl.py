@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.jsonl import read_objects
 from pipelines.data.tagged_records import examples_from_records
+from pipelines.errors import InputError
 
 
 def read_tagged_jsonl(

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.words import locate_words
+from pipelines.errors import InputError
 
 
 def examples_from_records(

@@ -4,10 +4,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data.arrow_rows import name_of
 from pipelines.data.columns import choose_columns, example_from
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 
 def tfds_splits(spec: str, data_dir: str | None = None) -> list[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from pipelines.errors import InputError
 from pipelines.data import tfds as text_tfds
 from pipelines.data.arrow_rows import name_of
 from pipelines.data.examples import TaggedExample
 from pipelines.data.tagged_records import examples_from_records
+from pipelines.errors import InputError
 
 _TOKENS = ("tokens", "words")
 _TAGS = ("tags", "ner_tags", "ner", "labels")

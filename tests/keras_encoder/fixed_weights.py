@@ -10,7 +10,7 @@ import numpy as np
 from keras_encoder import Encoder
 
 BATCH, SEQ, HIDDEN, HEADS, INTERMEDIATE = 3, 5, 8, 2, 12
-VOCABULARY, MAX_SEQ, SEGMENTS, LAYERS = 23, 11, 2, 3
+VOCABULARY, MAX_SEQ, SEGMENTS, LAYERS = 23, 11, 2, 2
 
 
 def sine(shape, phase=0.0, scale=1.0):

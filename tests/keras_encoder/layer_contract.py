@@ -144,12 +144,15 @@ def model_around(layer, inputs, output):
 
 
 def symbolic(inputs):
-    return tree.map_structure(
-        lambda array: keras.Input(
-            shape=(None, *array.shape[2:]), dtype=str(array.dtype)
-        ),
-        inputs,
-    )
+    """The same inputs with unknown batch and length, as Keras tensors."""
+    made = {
+        name: keras.Input(
+            shape=(None, *array.shape[2:]), dtype=str(array.dtype), name=name
+        )
+        for name, array in flat_inputs(inputs).items()
+    }
+    further = {name: made.pop(name) for name in inputs[1]}
+    return (made if isinstance(inputs[0], dict) else made["first"], further)
 
 
 def flat_inputs(inputs):

@@ -1,0 +1,136 @@
+"""The optimizer that BERT-style encoders are fine-tuned with."""
+
+import re
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear from 0 to the peak, then linear to 0.
+
+    Args:
+        peak: float. The highest learning rate.
+        warmup_steps: int. Steps until the peak; the first step already
+            learns (at `peak / warmup_steps`).
+        total_steps: int. Step at which the rate is 0.
+
+    Reference:
+        [Devlin et al., 2018](https://arxiv.org/abs/1810.04805), A.2
+    """
+
+    def __init__(self, peak, warmup_steps, total_steps):
+        super().__init__()
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.total_steps = total_steps
+
+    def __call__(self, step):
+        step = ops.cast(step, "float32")
+        up = (step + 1.0) / max(1, self.warmup_steps)
+        down = (self.total_steps - step) / max(
+            1, self.total_steps - self.warmup_steps
+        )
+        return self.peak * ops.clip(ops.minimum(up, down), 0.0, 1.0)
+
+    def get_config(self):
+        return {
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "total_steps": self.total_steps,
+        }
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class LayerwiseAdamW(keras.optimizers.AdamW):
+    """AdamW whose learning rate shrinks from the top block downwards.
+
+    Args:
+        layer_decay: float in (0, 1]. Each block learns at `layer_decay` times
+            the rate of the block above it; the embeddings come below block
+            0, everything outside the blocks learns at the full rate.
+        num_layers: int. Blocks of the encoder.
+        **kwargs: as in `keras.optimizers.AdamW`.
+
+    Reference:
+        [Howard and Ruder, 2018](https://arxiv.org/abs/1801.06146), 3.2
+        (discriminative fine-tuning)
+    """
+
+    def __init__(self, layer_decay=1.0, num_layers=0, **kwargs):
+        super().__init__(**kwargs)
+        self.layer_decay = layer_decay
+        self.num_layers = num_layers
+
+    def multiplier(self, variable):
+        """Factor on the learning rate of a variable, by its path."""
+        block = re.search(r"/block_(\d+)/", variable.path)
+        if block:
+            return self.layer_decay ** (self.num_layers - 1 - int(block[1]))
+        if "/embeddings/" in variable.path:
+            return self.layer_decay**self.num_layers
+        return 1.0
+
+    def update_step(self, gradient, variable, learning_rate):
+        super().update_step(
+            gradient, variable, learning_rate * self.multiplier(variable)
+        )
+
+    def _apply_weight_decay(self, variables):
+        for variable in variables:
+            if self._use_weight_decay(variable):
+                rate = self.learning_rate * self.multiplier(variable)
+                factor = 1.0 - rate * self.weight_decay
+                variable.assign(variable * ops.cast(factor, variable.dtype))
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(layer_decay=self.layer_decay, num_layers=self.num_layers)
+        return config
+
+
+def make_optimizer(
+    variables,
+    learning_rate,
+    total_steps,
+    warmup=0.1,
+    weight_decay=0.01,
+    clip_norm=1.0,
+    layer_decay=1.0,
+    num_layers=0,
+):
+    """AdamW as BERT is fine-tuned with: schedule, clipping, exclusions.
+
+    Biases and the weights of norms (every variable of one axis) are not
+    decayed.
+
+    Args:
+        variables: the variables that will be trained.
+        learning_rate: float. Peak of the schedule.
+        total_steps: int. Steps of the whole training.
+        warmup: float in [0, 1). Share of the steps before the peak.
+        weight_decay: float. Decoupled decay, times the learning rate a step.
+        clip_norm: float or None. Largest norm of all gradients together.
+        layer_decay: float in (0, 1]. Factor from each block to the one below.
+        num_layers: int. Blocks of the encoder, for `layer_decay`.
+
+    Reference:
+        [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101)
+    """
+    arguments = dict(
+        learning_rate=WarmupLinearDecay(
+            learning_rate, round(warmup * total_steps), total_steps
+        ),
+        weight_decay=weight_decay,
+        global_clipnorm=clip_norm,
+        epsilon=1e-8,
+    )
+    if layer_decay == 1.0:
+        optimizer = keras.optimizers.AdamW(**arguments)
+    else:
+        optimizer = LayerwiseAdamW(layer_decay, num_layers, **arguments)
+    optimizer.exclude_from_weight_decay(
+        var_list=[v for v in variables if len(v.shape) < 2]
+    )
+    return optimizer

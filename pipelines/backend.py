@@ -1,0 +1,96 @@
+"""Which backend runs, chosen and silenced before Keras is imported."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import pathlib
+import warnings
+
+from pipelines.errors import InputError
+
+# Name for KERAS_BACKEND -> package that it imports.
+BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
+
+
+def choose_backend() -> str:
+    """Sets `KERAS_BACKEND` and returns it.
+
+    The variable wins, then Keras' own settings file, then the first backend
+    that is installed.
+
+    Raises:
+        InputError: if the backend is unknown or not installed.
+    """
+    name = os.environ.get("KERAS_BACKEND") or _from_keras_settings()
+    if name is None:
+        name = next((b for b in BACKENDS if _is_installed(b)), None)
+        if name is None:
+            raise InputError(
+                "No backend is installed. Install one: "
+                'pip install "keras-encoder[tensorflow]" (or jax, or torch).'
+            )
+    if name not in BACKENDS:
+        raise InputError(
+            f"KERAS_BACKEND: expected {', '.join(BACKENDS)}; found {name!r}."
+        )
+    if not _is_installed(name):
+        raise InputError(
+            f"KERAS_BACKEND={name}, but {name} is not installed: "
+            f'pip install "keras-encoder[{name}]".'
+        )
+    os.environ["KERAS_BACKEND"] = name
+    return name
+
+
+def import_keras() -> str:
+    """Imports Keras and its backend without their start-up messages.
+
+    Returns:
+        A line that names the backend, its version and its device.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with quiet_stderr():
+        import keras
+
+        name = keras.backend.backend()
+        version = _version(name)
+        devices = keras.distribution.list_devices()
+    device = devices[0] if devices else "cpu:0"
+    return f"Backend: {name} {version} on {device} (Keras {keras.__version__})"
+
+
+@contextlib.contextmanager
+def quiet_stderr():
+    """Drops what C++ code prints on stderr, unless an exception is raised.
+
+    TensorFlow's first messages (which CPU instructions, no CUDA) come before
+    any setting of its log level is read.
+    """
+    saved = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+def _is_installed(name):
+    return importlib.util.find_spec(BACKENDS[name]) is not None
+
+
+def _version(name):
+    return importlib.import_module(BACKENDS[name]).__version__
+
+
+def _from_keras_settings():
+    home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
+    try:
+        text = (pathlib.Path(home) / "keras.json").read_text("utf-8")
+        return json.loads(text).get("backend")
+    except (OSError, ValueError, AttributeError):
+        return None

@@ -1,0 +1,261 @@
+"""Rows of different length -> batches of few shapes and little padding."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+
+# Each shape is one compiled program on JAX and XLA.
+MAX_SHAPES = 8
+# Rows are sorted by length inside groups of so many batches: enough to pad
+# little, few enough that every epoch mixes the rows anew.
+GROUP = 50
+
+
+class Rows:
+    """Arrays of different length, stored end to end without padding.
+
+    Args:
+        values: array (total, ...), the rows one after the other.
+        lengths: int array (rows,).
+    """
+
+    def __init__(self, values: np.ndarray, lengths: np.ndarray):
+        self.values = values
+        self.lengths = np.asarray(lengths, dtype="int64")
+        self._ends = np.cumsum(self.lengths)
+
+    @classmethod
+    def from_lists(cls, rows: list, dtype: str) -> "Rows":
+        """Stores a list of sequences."""
+        lengths = [len(row) for row in rows]
+        flat = np.fromiter((x for row in rows for x in row), dtype)
+        return cls(flat, np.array(lengths))
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        end = self._ends[index]
+        return self.values[end - self.lengths[index] : end]
+
+    def pad(self, indices: np.ndarray, length: int, value=0) -> np.ndarray:
+        """The rows of `indices` as one array (rows, length, ...)."""
+        shape = (len(indices), length, *self.values.shape[1:])
+        padded = np.full(shape, value, self.values.dtype)
+        for place, index in enumerate(indices):
+            row = self[index][:length]
+            padded[place, : len(row)] = row
+        return padded
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """What a model reads, for many examples at once.
+
+    Attributes:
+        columns: name -> `Rows`, or an array whose first axis is the example.
+        pad_values: name -> what fills the end of a short row; 0 if absent.
+    """
+
+    columns: dict[str, Rows | np.ndarray]
+    pad_values: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def lengths(self) -> np.ndarray | None:
+        """Length of each row, or None where nothing needs padding."""
+        for column in self.columns.values():
+            if isinstance(column, Rows):
+                return column.lengths
+        return None
+
+    def batch(self, indices: np.ndarray, length: int) -> dict:
+        """A dict of arrays; `padding_mask` is made from the lengths."""
+        batch = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Rows):
+                pad_value = self.pad_values.get(name, 0)
+                batch[name] = column.pad(indices, length, pad_value)
+            else:
+                batch[name] = column[indices]
+        if self.lengths is not None:
+            mask = np.arange(length) < self.lengths[indices][:, None]
+            batch["padding_mask"] = mask.astype("int32")
+        return batch
+
+
+def choose_lengths(lengths: np.ndarray, most: int = MAX_SHAPES) -> list[int]:
+    """The at most `most` padded lengths that waste the fewest tokens.
+
+    Exact, by dynamic programming over the distinct lengths (in steps of 8).
+
+    Args:
+        lengths: int array, the length of each row.
+        most: how many different shapes may be compiled.
+
+    Returns:
+        Increasing list; the last one is at least the longest row.
+    """
+    rounded = np.maximum(8, -(-np.asarray(lengths) // 8) * 8)
+    sizes, counts = np.unique(rounded, return_counts=True)
+    rows = np.concatenate([[0], np.cumsum(counts)])
+    # cost[j]: fewest padded tokens for the rows up to size j.
+    cost = np.concatenate([[0], np.full(len(sizes), np.inf)])
+    choices = []
+    for _ in range(min(most, len(sizes))):
+        # Rows of sizes i..j-1 share the length sizes[j - 1].
+        table = cost[:, None] + (rows[None, 1:] - rows[:, None]) * sizes[None]
+        table[np.tril_indices(len(sizes) + 1, -1, len(sizes))] = np.inf
+        choice = np.argmin(table, axis=0)
+        choices.append(choice)
+        cost = np.concatenate([[0], table[choice, np.arange(len(sizes))]])
+    chosen, end = [], len(sizes)
+    for choice in reversed(choices):
+        if end == 0:
+            break
+        chosen.append(int(sizes[end - 1]))
+        end = int(choice[end - 1])
+    return sorted(set(chosen))
+
+
+def plan_batches(
+    lengths: np.ndarray | None,
+    num_rows: int,
+    batch_size: int,
+    shapes: list[int],
+    generator: np.random.Generator | None = None,
+) -> list[tuple[np.ndarray, int]]:
+    """Groups rows of similar length.
+
+    Args:
+        lengths: int array (rows,), or None where rows need no padding.
+        num_rows: int.
+        batch_size: int.
+        shapes: the padded lengths, from `choose_lengths`.
+        generator: shuffles the rows and the batches; None keeps everything
+            sorted by length.
+
+    Returns:
+        List of (row indices, padded length). The longest shape comes first,
+        so that a lack of memory shows at once, then the shortest: Keras'
+        TensorFlow trainer takes the axes that may vary from two batches.
+    """
+    order = np.arange(num_rows)
+    if generator is not None:
+        order = generator.permutation(order)
+    if lengths is None:
+        starts = range(0, num_rows, batch_size)
+        return [(order[i : i + batch_size], 0) for i in starts]
+
+    group = num_rows if generator is None else GROUP * batch_size
+    batches = []
+    for start in range(0, num_rows, group):
+        rows = order[start : start + group]
+        rows = rows[np.argsort(-lengths[rows], kind="stable")]
+        for i in range(0, len(rows), batch_size):
+            batch = rows[i : i + batch_size]
+            place = np.searchsorted(shapes, lengths[batch].max())
+            batches.append((batch, shapes[place]))
+    if generator is not None:
+        batches = [batches[i] for i in generator.permutation(len(batches))]
+    by_length = sorted(range(len(batches)), key=lambda i: -batches[i][1])
+    first_two = dict.fromkeys([by_length[0], by_length[-1]])
+    rest = [i for i in range(len(batches)) if i not in first_two]
+    return [batches[i] for i in (*first_two, *rest)]
+
+
+class Batches(keras.utils.PyDataset):
+    """Training batches, shuffled anew each epoch, all of one size.
+
+    The last batch is filled up with rows of weight 0, so that it needs no
+    program of its own.
+
+    Args:
+        inputs: `Inputs`.
+        targets: array (rows, ...) or `Rows`.
+        weights: array (rows,) or `Rows`: the weight of each target.
+        batch_size: int.
+        seed: int.
+        shapes: padded lengths; None chooses them from the rows.
+    """
+
+    def __init__(self, inputs, targets, weights, batch_size, seed, shapes=None):
+        super().__init__()
+        self.inputs = inputs
+        self.targets = targets
+        self.weights = weights
+        self.batch_size = min(batch_size, len(inputs))
+        self.generator = np.random.default_rng(seed)
+        self.shapes = shapes
+        if shapes is None and inputs.lengths is not None:
+            self.shapes = choose_lengths(inputs.lengths)
+        self.on_epoch_end()
+
+    def on_epoch_end(self):
+        self.plan = plan_batches(
+            self.inputs.lengths,
+            len(self.inputs),
+            self.batch_size,
+            self.shapes,
+            self.generator,
+        )
+
+    def __len__(self):
+        return len(self.plan)
+
+    def __getitem__(self, index):
+        rows, length = self.plan[index]
+        missing = self.batch_size - len(rows)
+        padded = np.concatenate([rows, np.repeat(rows[:1], missing)])
+        weights = _take(self.weights, padded, length).astype("float32")
+        weights[len(rows) :] = 0
+        return (
+            self.inputs.batch(padded, length),
+            _take(self.targets, padded, length),
+            weights,
+        )
+
+    @property
+    def padding_share(self) -> float:
+        """Share of the tokens of this epoch that are padding."""
+        if self.inputs.lengths is None:
+            return 0.0
+        padded = sum(self.batch_size * length for _, length in self.plan)
+        return 1.0 - float(self.inputs.lengths.sum()) / padded
+
+
+def predict_rows(
+    model, inputs: Inputs, batch_size: int, progress=None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Runs a model over all rows, batched by length.
+
+    Args:
+        model: `keras.Model` that takes a batch of `inputs`.
+        inputs: `Inputs`.
+        batch_size: int.
+        progress: None, or called with the number of rows done.
+
+    Yields:
+        (row indices, outputs of these rows as an array). Every row comes
+        once; the order is by length.
+    """
+    batch_size = min(batch_size, len(inputs))
+    lengths = inputs.lengths
+    shapes = None if lengths is None else choose_lengths(lengths)
+    for rows, length in plan_batches(lengths, len(inputs), batch_size, shapes):
+        missing = batch_size - len(rows)
+        padded = np.concatenate([rows, np.repeat(rows[:1], missing)])
+        outputs = model.predict_on_batch(inputs.batch(padded, length))
+        yield rows, np.asarray(outputs)[: len(rows)]
+        if progress is not None:
+            progress(len(rows))
+
+
+def _take(column, indices, length):
+    if isinstance(column, Rows):
+        return column.pad(indices, length)
+    return column[indices]

@@ -1,0 +1,122 @@
+"""`keras-encoder COMMAND`: options from the command line or a YAML file."""
+
+import argparse
+import dataclasses
+import importlib
+import sys
+
+from pipelines import options as recipe_options
+from pipelines.arguments import (
+    Parser,
+    add_options,
+    convert_text,
+    flag,
+    read_config_file,
+)
+from pipelines.errors import InputError
+
+# Command -> (module with a function of that name, its options). The module
+# is imported when the command runs: it brings the backend.
+COMMANDS = {
+    "classify": ("pipelines.classify", recipe_options.ClassifyOptions),
+    "evaluate": ("pipelines.evaluate", recipe_options.EvaluateOptions),
+    "predict": ("pipelines.predict", recipe_options.PredictOptions),
+    "info": ("pipelines.info", recipe_options.InfoOptions),
+}
+DONE, FAILED, WRONG_INPUT, STOPPED = 0, 1, 2, 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command.
+
+    Returns:
+        The exit code: 0 done, 1 the run failed, 2 the input or an option is
+        wrong, 130 stopped by Ctrl-C.
+    """
+    try:
+        run(*parse(sys.argv[1:] if argv is None else argv))
+    except ValueError as error:
+        if not _is_of_the_user(error):
+            raise
+        print(f"keras-encoder: {error}", file=sys.stderr)
+        return WRONG_INPUT
+    except KeyboardInterrupt:
+        print("keras-encoder: stopped, nothing was written", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:  # `| head` has read enough
+        sys.stderr.close()
+        return FAILED
+    return DONE
+
+
+def parse(argv: list[str]) -> tuple[str, object]:
+    """Reads the command line; what stands there wins over `--config`.
+
+    Raises:
+        InputError: for an unknown option or key, with the nearest valid
+            name, or a value of the wrong kind.
+    """
+    parsed = vars(_parser().parse_args(argv))
+    command = parsed.pop("command")
+    if command is None:
+        raise InputError(
+            f"expected a command: {', '.join(COMMANDS)} (see --help)"
+        )
+    _, options = COMMANDS[command]
+    config = parsed.pop("config", None)
+    given = read_config_file(config, options) if config else {}
+    for field in dataclasses.fields(options):
+        if field.name in parsed:
+            value = parsed[field.name]
+            is_text = isinstance(value, str)
+            given[field.name] = convert_text(value, field) if is_text else value
+        if field.default is dataclasses.MISSING and field.name not in given:
+            raise InputError(
+                f"{command}: expected {flag(field.name)} "
+                f"({field.metadata['help']})"
+            )
+    return command, options(**given)
+
+
+def run(command: str, options) -> None:
+    """Imports the backend and the recipe, and runs it."""
+    from pipelines.backend import choose_backend, import_keras
+    from pipelines.console import say
+
+    choose_backend()
+    say(import_keras())
+    module, _ = COMMANDS[command]
+    getattr(importlib.import_module(module), command)(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="keras-encoder",
+        description="Fine-tune BERT-style encoders in Keras 3. "
+        "KERAS_BACKEND chooses tensorflow, jax or torch.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (_, options) in COMMANDS.items():
+        text = options.__doc__.split(": ", 1)[1]
+        sub = commands.add_parser(name, help=text.rstrip("."), description=text)
+        sub.add_argument(
+            "--config",
+            metavar="FILE",
+            default=argparse.SUPPRESS,
+            help="YAML file of these options",
+        )
+        add_options(sub, options)
+    return parser
+
+
+def _is_of_the_user(error: ValueError) -> bool:
+    """Whether the message is for the user, not the sign of a fault of ours."""
+    if isinstance(error, InputError):
+        return True
+    # Never imported means never raised; importing it here would bring Keras.
+    module = sys.modules.get("keras_encoder.checkpoints.errors")
+    return module is not None and isinstance(error, module.CheckpointError)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

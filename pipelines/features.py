@@ -1,0 +1,129 @@
+"""The frozen part of a model runs once; what it gives is stored."""
+
+import keras
+import numpy as np
+
+from pipelines.batching import Inputs, Rows, predict_rows
+
+
+class Below(keras.Model):
+    """The frozen part of a task model: its input -> states at block `cut`.
+
+    Runs in inference mode, whatever it is called in.
+    """
+
+    def __init__(self, task, cut: int):
+        super().__init__()
+        self.task = task
+        self.cut = cut
+        self.built = True
+
+    def call(self, inputs):
+        encoder = self.task.encoder
+        return encoder.encode(
+            encoder.embed(inputs, training=False),
+            padding_mask=inputs.get("padding_mask"),
+            stop=self.cut,
+            first_token_only=_first_token(self.task, self.cut),
+            training=False,
+        )
+
+
+class Above(keras.Model):
+    """The trained part of a task model: states at block `cut` -> logits."""
+
+    def __init__(self, task, cut: int):
+        super().__init__()
+        self.task = task
+        self.cut = cut
+        self.built = True
+
+    def call(self, inputs, training=None):
+        states = self.task.encoder.encode(
+            inputs["states"],
+            padding_mask=inputs.get("padding_mask"),
+            start=self.cut,
+            first_token_only=self.task.reads_first_token,
+            training=training,
+        )
+        return self.task.head(states, training=training)
+
+
+class StandardisedHead(keras.Model):
+    """The last layer of a task model, on features of mean 0 and variance 1.
+
+    Standardised features let a linear layer converge in a few epochs. The
+    layer's weights are those of the task: `unfold` puts them into the
+    standardised coordinates before training, `fold` brings them back, so that
+    the task model gives the same logits on raw features.
+    """
+
+    def __init__(self, task, features: np.ndarray):
+        super().__init__()
+        self.dropout_layer = keras.layers.Dropout(task.dropout)
+        self.logits = task.logits
+        self.mean = features.mean(axis=0, dtype="float64")
+        deviation = features.std(axis=0, dtype="float64")
+        # A feature that never varies is left as it is.
+        self.deviation = np.where(deviation < 1e-6, 1.0, deviation)
+        self.built = True
+
+    def call(self, inputs, training=None):
+        return self.logits(
+            self.dropout_layer(inputs["features"], training=training)
+        )
+
+    def standardise(self, features: np.ndarray) -> np.ndarray:
+        """Features as this model reads them."""
+        return ((features - self.mean) / self.deviation).astype("float32")
+
+    def unfold(self):
+        """Rewrites the task's last layer for standardised features."""
+        kernel, bias = self.logits.get_weights()
+        self.logits.set_weights(
+            [kernel * self.deviation[:, None], bias + self.mean @ kernel]
+        )
+
+    def fold(self):
+        """Rewrites the task's last layer for raw features."""
+        kernel, bias = self.logits.get_weights()
+        kernel = kernel / self.deviation[:, None]
+        self.logits.set_weights([kernel, bias - self.mean @ kernel])
+
+
+def compute_states(
+    task, inputs: Inputs, cut: int, batch_size: int, progress=None
+) -> Inputs:
+    """Stores the states that reach block `cut`, without padding.
+
+    Args:
+        task: task model, such as `SequenceClassifier`.
+        inputs: `Inputs` of the whole model.
+        cut: int. First block that will be trained; `num_layers` if none.
+        batch_size: int.
+        progress: as in `predict_rows`.
+
+    Returns:
+        `Inputs` with `states`: an array (rows, 1, hidden) where only the
+        first token is read, else `Rows` of (length, hidden).
+    """
+    below = Below(task, cut)
+    outputs = predict_rows(below, inputs, batch_size, progress)
+    if _first_token(task, cut):
+        states = np.empty((len(inputs), 1, task.encoder.hidden_dim), "float32")
+        for rows, some in outputs:
+            states[rows] = some
+        return Inputs({"states": states})
+    lengths = inputs.lengths
+    total = int(lengths.sum())
+    flat = np.empty((total, task.encoder.hidden_dim), "float32")
+    ends = np.cumsum(lengths)
+    for rows, some in outputs:
+        for row, padded in zip(rows, some, strict=True):
+            flat[ends[row] - lengths[row] : ends[row]] = padded[: lengths[row]]
+    return Inputs({"states": Rows(flat, lengths)})
+
+
+def _first_token(task, cut: int) -> bool:
+    """Whether only the first token's state is read above block `cut`."""
+    return task.reads_first_token and cut == task.encoder.num_layers

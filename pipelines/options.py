@@ -1,0 +1,160 @@
+"""The options of each recipe: one frozen dataclass, the only list of them.
+
+The same names serve the Python call, the YAML file of `--config` and the
+command line (`max_length` is `--max-length`). Nothing here imports a backend,
+so that `--help` answers at once.
+"""
+
+import dataclasses
+import math
+
+COUNT = (1, math.inf)
+NOT_NEGATIVE = (0, math.inf)
+# The largest float below 1: rates lie in [0, 1).
+RATE = (0.0, math.nextafter(1.0, 0.0))
+SHARE = (0.0, 1.0)
+
+
+def _option(default, help, **metadata):
+    return dataclasses.field(
+        default=default, metadata={"help": help, **metadata}
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassifyOptions:
+    """Options of `classify`: fine-tune an encoder to classify texts."""
+
+    data: str | None = _option(
+        None,
+        "all splits in one: bbc_news (the default), tfds:NAME, a CSV, TSV, "
+        "JSONL or Parquet file, or a folder",
+    )
+    train: str | None = _option(None, "training data, instead of --data")
+    validation: str | None = _option(None, "validation data, with --train")
+    test: str | None = _option(None, "test data, with --train")
+    text: str | None = _option(None, "name of the text column")
+    text_pair: str | None = _option(None, "name of the second text's column")
+    label: str | None = _option(None, "name of the label column")
+    problem: str = _option(
+        "single_label",
+        "what a label is",
+        choices=("single_label", "multi_label", "regression"),
+    )
+    skip_unlabelled: bool = _option(
+        False, "leave out rows without a label instead of stopping"
+    )
+    encoder: str = _option(
+        "minilm-l6",
+        "minilm-l6, a folder, hf://ORG/NAME, or a size such as bert-tiny",
+    )
+    output: str | None = _option(
+        None, "folder for the model; made (default: runs/classify-N)"
+    )
+    overwrite: bool = _option(
+        False, "replace a model folder that stands at --output"
+    )
+    max_length: int = _option(
+        128,
+        "tokens of a text that are read, special tokens included",
+        range=(3, math.inf),
+    )
+    batch_size: int = _option(32, "texts a step", range=COUNT)
+    adapt_epochs: int = _option(
+        100,
+        "most epochs with a frozen encoder; 0 skips this stage",
+        range=NOT_NEGATIVE,
+    )
+    adapt_learning_rate: float = _option(
+        1e-3, "its learning rate", range=NOT_NEGATIVE
+    )
+    adapt_patience: int | None = _option(
+        5,
+        "epochs without improvement after which it ends",
+        range=COUNT,
+    )
+    finetune_epochs: int = _option(
+        2,
+        "epochs with the encoder unfrozen; 0 skips this stage",
+        range=NOT_NEGATIVE,
+    )
+    finetune_learning_rate: float = _option(
+        2e-5, "its learning rate", range=NOT_NEGATIVE
+    )
+    finetune_blocks: int | None = _option(
+        None,
+        "unfreeze only so many of the top blocks (default: everything)",
+        range=NOT_NEGATIVE,
+    )
+    layer_decay: float = _option(
+        1.0,
+        "factor on the learning rate from each block to the one below",
+        range=SHARE,
+    )
+    warmup: float = _option(
+        0.1, "share of the unfrozen steps to warm up in", range=RATE
+    )
+    weight_decay: float = _option(
+        0.01, "AdamW decay; not of biases and norms", range=NOT_NEGATIVE
+    )
+    clip_norm: float = _option(
+        1.0, "largest norm of the gradient", range=NOT_NEGATIVE
+    )
+    dropout: float | None = _option(
+        None,
+        "hidden and attention dropout (default: the encoder's)",
+        range=RATE,
+    )
+    label_smoothing: float = _option(0.0, "in [0, 1)", range=RATE)
+    class_weights: str | None = _option(
+        None, 'balanced, or name=weight pairs: "spam=3,ham=1"'
+    )
+    precision: str = _option(
+        "float32",
+        "of the computation; weights stay in float32",
+        choices=("float32", "bfloat16", "float16"),
+    )
+    seed: int = _option(
+        42,
+        "of splits, initial weights, dropout, shuffling",
+        range=(0, 2**32 - 1),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateOptions:
+    """Options of `evaluate`: score a model folder on labelled data."""
+
+    model: str = _option(dataclasses.MISSING, "model folder")
+    data: str = _option(dataclasses.MISSING, "labelled data, as for classify")
+    text: str | None = _option(None, "name of the text column")
+    text_pair: str | None = _option(None, "name of the second text's column")
+    label: str | None = _option(None, "name of the label column")
+    skip_unlabelled: bool = _option(
+        False, "leave out rows without a label instead of stopping"
+    )
+    batch_size: int = _option(32, "texts a step", range=COUNT)
+    output: str | None = _option(None, "JSON file for the metrics")
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictOptions:
+    """Options of `predict`: labels for new texts, as JSON lines."""
+
+    model: str = _option(dataclasses.MISSING, "model folder")
+    text: str | None = _option(None, "one text, given here")
+    input: str | None = _option(
+        None, "JSON lines, CSV or plain lines; - reads standard input"
+    )
+    output: str | None = _option(
+        None, "file for the JSON lines (default: standard output)"
+    )
+    batch_size: int = _option(32, "texts a step", range=COUNT)
+
+
+@dataclasses.dataclass(frozen=True)
+class InfoOptions:
+    """Options of `info`: parameters and operations by component."""
+
+    encoder: str = _option("bert-base", "as for classify")
+    length: int = _option(512, "tokens of an input", range=COUNT)

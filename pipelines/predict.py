@@ -1,0 +1,146 @@
+"""Labels for new texts, in their order, as JSON lines."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from pipelines import decisions
+from pipelines.batching import predict_rows
+from pipelines.console import Progress
+from pipelines.data.examples import TextExample
+from pipelines.data.jsonl import parse_object
+from pipelines.data.readers import read_examples
+from pipelines.data.text_files import read_lines
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned, read_model_folder
+from pipelines.options import PredictOptions
+from pipelines.outputs import new_file
+from pipelines.texts import tokenise
+
+# Texts that are held at once: enough to batch by length, few enough for any
+# input to stream.
+CHUNK = 4096
+
+
+def predict(options: PredictOptions) -> None:
+    """Runs the recipe: writes one JSON object a text.
+
+    Args:
+        options: see `PredictOptions`.
+
+    Raises:
+        InputError: if an option or the input is wrong.
+    """
+    if (options.text is None) == (options.input is None):
+        raise InputError("Give either --text or --input.")
+    examples = _read(options)
+    fine_tuned = read_model_folder(options.model)
+    results = predict_stream(fine_tuned, examples, options.batch_size)
+    if options.output is None:
+        for result in results:
+            print(json.dumps(result, ensure_ascii=False), flush=True)
+        return
+    with new_file(options.output) as file:
+        for result in results:
+            file.write(json.dumps(result, ensure_ascii=False) + "\n")
+
+
+def predict_stream(
+    fine_tuned: FineTuned, examples: Iterator[TextExample], batch_size: int = 32
+) -> Iterator[dict]:
+    """Yields a result for each example, in order.
+
+    Args:
+        fine_tuned: from `read_model_folder`.
+        examples: any iterable; it is read in chunks.
+        batch_size: texts a step.
+    """
+    chunk = []
+    for example in examples:
+        chunk.append(example)
+        if len(chunk) == CHUNK:
+            yield from _predict_chunk(fine_tuned, chunk, batch_size)
+            chunk = []
+    if chunk:
+        yield from _predict_chunk(fine_tuned, chunk, batch_size)
+
+
+def predict_scores(
+    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+) -> np.ndarray:
+    """Probabilities (or values) of each example, (texts, classes)."""
+    inputs, _ = tokenise(
+        fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
+    )
+    logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
+    with Progress("predict", len(examples)) as progress:
+        for rows, some in predict_rows(
+            fine_tuned.model, inputs, batch_size, progress.add
+        ):
+            logits[rows] = some
+    return decisions.to_scores(logits, fine_tuned.settings["problem"])
+
+
+def _predict_chunk(fine_tuned, chunk, batch_size):
+    scores = predict_scores(fine_tuned, chunk, batch_size)
+    results = decisions.decide(scores, fine_tuned.labels, fine_tuned.settings)
+    for example, result in zip(chunk, results, strict=True):
+        if example.id is not None:
+            result = {"id": example.id, **result}
+        yield result
+
+
+def _read(options) -> Iterator[TextExample]:
+    if options.text is not None:
+        return iter([TextExample(options.text, where="--text")])
+    if options.input == "-":
+        lines = enumerate(_standard_input(), start=1)
+        return _from_lines(lines, "standard input")
+    name = options.input.lower().removesuffix(".gz").removesuffix(".bz2")
+    if name.endswith((".csv", ".tsv", ".parquet")):
+        return read_examples(options.input, labelled=False)
+    return _from_lines(read_lines(options.input), options.input)
+
+
+def _standard_input():
+    for raw in sys.stdin.buffer:
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                "standard input: expected UTF-8, found byte "
+                f"0x{raw[error.start]:02x}."
+            ) from error
+        yield line.removesuffix("\n").removesuffix("\r")
+
+
+def _from_lines(lines, source) -> Iterator[TextExample]:
+    """JSON objects if the first line is one, else each line is a text.
+
+    A blank line among plain texts is an empty text, so that every input line
+    has its output; among JSON objects it is nothing.
+    """
+    as_json = None
+    for number, line in lines:
+        if as_json is None and line.strip():
+            as_json = line.lstrip().startswith("{")
+        if not as_json:
+            yield TextExample(line, where=f"{source}:{number}")
+        elif line.strip():
+            yield _from_object(line, f"{source}:{number}")
+
+
+def _from_object(line, where) -> TextExample:
+    row = parse_object(line, where)
+    for name in ("text", "text_pair"):
+        value = row.get(name)
+        if not isinstance(value, str) and (name == "text" or value is not None):
+            raise InputError(
+                f'{where}: expected "{name}" to be a string, found '
+                f"{json.dumps(value, ensure_ascii=False):.60}."
+            )
+    return TextExample(
+        row["text"], row.get("text_pair"), where=where, id=row.get("id")
+    )

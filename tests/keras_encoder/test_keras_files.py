@@ -1,0 +1,71 @@
+"""A `.keras` file saved on one backend opens on every other."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_encoder.heads import SequenceClassifier, TokenTagger
+from tests.keras_encoder.fixed_weights import (
+    encoder_inputs,
+    set_sine_weights,
+    tiny_encoder,
+)
+
+SCRIPT = pathlib.Path(__file__).with_name("open_keras_file.py")
+ROOT = pathlib.Path(__file__).parents[2]
+MODELS = {
+    "classifier": lambda: SequenceClassifier(tiny_encoder(), 4),
+    "pre_norm": lambda: SequenceClassifier(
+        tiny_encoder(norm_first=True, activation="gelu_tanh"), 4
+    ),
+    "tagger": lambda: TokenTagger(tiny_encoder(num_segments=3), 4),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A folder of files from this backend, and what their models predict."""
+    folder = tmp_path_factory.mktemp("files")
+    np.savez(folder / "inputs.npz", **encoder_inputs())
+    expected = {}
+    for name, make in MODELS.items():
+        model = set_sine_weights(make())
+        model.save(folder / f"{name}.keras")
+        expected[name] = model.predict(encoder_inputs(), verbose=0)
+    return folder, expected
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_a_file_of_this_backend_opens_on(saved, backend):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    folder, expected = saved
+    run = subprocess.run(
+        [sys.executable, SCRIPT, folder],
+        env={**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    for name, logits in expected.items():
+        found = np.load(folder / f"{name}.npy")
+        np.testing.assert_allclose(found, logits, rtol=0, atol=1e-5)
+        (folder / f"{name}.npy").unlink()
+
+
+def test_an_encoder_alone_opens_again(tmp_path):
+    encoder = tiny_encoder()
+    encoder.save(tmp_path / "encoder.keras")
+    opened = keras.saving.load_model(tmp_path / "encoder.keras")
+    found = opened.predict(encoder_inputs(), verbose=0)
+    expected = encoder.predict(encoder_inputs(), verbose=0)
+    np.testing.assert_array_equal(
+        found["pooled_output"], expected["pooled_output"]
+    )
