@@ -57,7 +57,7 @@ class SequenceClassifier(keras.Model):
         return self.logits(self.dropout_layer(features, training=training))
 
     def features(self, states):
-        """What the last layer reads, (batch, hidden): the pooled first token."""
+        """What the last layer reads, (batch, hidden): the pooled token."""
         return self.encoder.pooler(states)
 
     def get_config(self):

@@ -5,6 +5,10 @@ import re
 import keras
 from keras import ops
 
+# Clipping adds up TensorFlow's gradients of one embedding, which its Adam
+# takes one by one; so it is never off. A power of two scales exactly by 1.
+_NEVER_CLIPS = 2.0**100
+
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -65,10 +69,12 @@ class LayerwiseAdamW(keras.optimizers.AdamW):
 
     def multiplier(self, variable):
         """Factor on the learning rate of a variable, by its path."""
-        block = re.search(r"/block_(\d+)/", variable.path)
+        # TensorFlow's own variables come here too; their name is the path.
+        path = getattr(variable, "path", variable.name)
+        block = re.search(r"/block_(\d+)/", path)
         if block:
             return self.layer_decay ** (self.num_layers - 1 - int(block[1]))
-        if "/embeddings/" in variable.path:
+        if "/embeddings/" in path:
             return self.layer_decay**self.num_layers
         return 1.0
 
@@ -111,7 +117,8 @@ def make_optimizer(
         total_steps: int. Steps of the whole training.
         warmup: float in [0, 1). Share of the steps before the peak.
         weight_decay: float. Decoupled decay, times the learning rate a step.
-        clip_norm: float or None. Largest norm of all gradients together.
+        clip_norm: float or None. Largest norm of all gradients together;
+            None or 0 clips nothing.
         layer_decay: float in (0, 1]. Factor from each block to the one below.
         num_layers: int. Blocks of the encoder, for `layer_decay`.
 
@@ -123,7 +130,7 @@ def make_optimizer(
             learning_rate, round(warmup * total_steps), total_steps
         ),
         weight_decay=weight_decay,
-        global_clipnorm=clip_norm,
+        global_clipnorm=clip_norm or _NEVER_CLIPS,
         epsilon=1e-8,
     )
     if layer_decay == 1.0:

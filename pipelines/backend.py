@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import json
+import logging
 import os
 import pathlib
 import warnings
@@ -54,6 +55,9 @@ def import_keras() -> str:
         import keras
 
         name = keras.backend.backend()
+        if name == "tensorflow":
+            # Its advice on retracing is for who writes the training loop.
+            logging.getLogger("tensorflow").setLevel(logging.ERROR)
         version = _version(name)
         devices = keras.distribution.list_devices()
     device = devices[0] if devices else "cpu:0"

@@ -27,11 +27,11 @@ class Rows:
         self._ends = np.cumsum(self.lengths)
 
     @classmethod
-    def from_lists(cls, rows: list, dtype: str) -> "Rows":
-        """Stores a list of sequences."""
-        lengths = [len(row) for row in rows]
-        flat = np.fromiter((x for row in rows for x in row), dtype)
-        return cls(flat, np.array(lengths))
+    def join(cls, rows: list[np.ndarray], dtype: str) -> "Rows":
+        """Stores a list of arrays, perhaps empty."""
+        lengths = np.array([len(row) for row in rows], "int64")
+        values = np.concatenate([np.zeros(0, dtype), *rows])
+        return cls(values.astype(dtype, copy=False), lengths)
 
     def __len__(self):
         return len(self.lengths)
@@ -57,10 +57,12 @@ class Inputs:
     Attributes:
         columns: name -> `Rows`, or an array whose first axis is the example.
         pad_values: name -> what fills the end of a short row; 0 if absent.
+        longest: no row is padded to more, since the model takes no more.
     """
 
     columns: dict[str, Rows | np.ndarray]
     pad_values: dict[str, int] = dataclasses.field(default_factory=dict)
+    longest: int | None = None
 
     def __len__(self):
         return len(next(iter(self.columns.values())))
@@ -88,7 +90,9 @@ class Inputs:
         return batch
 
 
-def choose_lengths(lengths: np.ndarray, most: int = MAX_SHAPES) -> list[int]:
+def choose_lengths(
+    lengths: np.ndarray, most: int = MAX_SHAPES, longest: int | None = None
+) -> list[int]:
     """The at most `most` padded lengths that waste the fewest tokens.
 
     Exact, by dynamic programming over the distinct lengths (in steps of 8).
@@ -96,11 +100,14 @@ def choose_lengths(lengths: np.ndarray, most: int = MAX_SHAPES) -> list[int]:
     Args:
         lengths: int array, the length of each row.
         most: how many different shapes may be compiled.
+        longest: no shape is longer than this.
 
     Returns:
         Increasing list; the last one is at least the longest row.
     """
     rounded = np.maximum(8, -(-np.asarray(lengths) // 8) * 8)
+    if longest is not None:
+        rounded = np.minimum(rounded, longest)
     sizes, counts = np.unique(rounded, return_counts=True)
     rows = np.concatenate([[0], np.cumsum(counts)])
     # cost[j]: fewest padded tokens for the rows up to size j.
@@ -192,7 +199,7 @@ class Batches(keras.utils.PyDataset):
         self.generator = np.random.default_rng(seed)
         self.shapes = shapes
         if shapes is None and inputs.lengths is not None:
-            self.shapes = choose_lengths(inputs.lengths)
+            self.shapes = choose_lengths(inputs.lengths, longest=inputs.longest)
         self.on_epoch_end()
 
     def on_epoch_end(self):
@@ -245,7 +252,9 @@ def predict_rows(
     """
     batch_size = min(batch_size, len(inputs))
     lengths = inputs.lengths
-    shapes = None if lengths is None else choose_lengths(lengths)
+    shapes = None
+    if lengths is not None:
+        shapes = choose_lengths(lengths, longest=inputs.longest)
     for rows, length in plan_batches(lengths, len(inputs), batch_size, shapes):
         missing = batch_size - len(rows)
         padded = np.concatenate([rows, np.repeat(rows[:1], missing)])

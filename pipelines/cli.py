@@ -19,6 +19,7 @@ from pipelines.errors import InputError
 # is imported when the command runs: it brings the backend.
 COMMANDS = {
     "classify": ("pipelines.classify", recipe_options.ClassifyOptions),
+    "tag": ("pipelines.tag", recipe_options.TagOptions),
     "evaluate": ("pipelines.evaluate", recipe_options.EvaluateOptions),
     "predict": ("pipelines.predict", recipe_options.PredictOptions),
     "info": ("pipelines.info", recipe_options.InfoOptions),

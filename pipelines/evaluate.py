@@ -3,14 +3,21 @@
 import dataclasses
 import json
 
-from pipelines.classify import score_examples
 from pipelines.console import say
-from pipelines.data.labels import compare_label_sets, normalise_label
+from pipelines.data.labels import (
+    compare_label_sets,
+    compare_names,
+    normalise_label,
+)
 from pipelines.data.readers import read_examples
+from pipelines.data.tag_reading import read_tagged
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
 from pipelines.outputs import new_file
+from pipelines.schemes import detect_scheme
+from pipelines.sentences import score_sentences, to_inner
+from pipelines.texts import score_texts
 
 
 def evaluate(options: EvaluateOptions) -> dict:
@@ -26,6 +33,22 @@ def evaluate(options: EvaluateOptions) -> dict:
         InputError: if an option or the data are wrong.
     """
     fine_tuned = read_model_folder(options.model)
+    if fine_tuned.settings["task"] == "tag":
+        examples = _read_sentences(options, fine_tuned)
+        metrics = score_sentences(fine_tuned, examples, options.batch_size)
+    else:
+        examples = _read_texts(options, fine_tuned)
+        metrics = score_texts(fine_tuned, examples, options.batch_size)
+    metrics = {"rows": len(examples), **metrics}
+    text = json.dumps(metrics, indent=2, ensure_ascii=False)
+    print(text)
+    if options.output is not None:
+        with new_file(options.output) as file:
+            file.write(text + "\n")
+    return metrics
+
+
+def _read_texts(options, fine_tuned):
     problem = fine_tuned.settings["problem"]
     examples, left_out = [], 0
     for row in read_examples(
@@ -45,11 +68,17 @@ def evaluate(options: EvaluateOptions) -> dict:
     if left_out:
         say(f"{left_out} rows without a label left out")
     say(*compare_label_sets(fine_tuned.labels, examples, "data"))
-    metrics = score_examples(fine_tuned, examples, options.batch_size)
-    metrics = {"rows": len(examples), **metrics}
-    text = json.dumps(metrics, indent=2, ensure_ascii=False)
-    print(text)
-    if options.output is not None:
-        with new_file(options.output) as file:
-            file.write(text + "\n")
-    return metrics
+    return examples
+
+
+def _read_sentences(options, fine_tuned):
+    examples = list(read_tagged(options.data, options.word, options.tag))
+    if not examples:
+        raise InputError(
+            f"--data {options.data}: expected tagged sentences, found none."
+        )
+    scheme = detect_scheme(example.tags for example in examples)
+    examples = to_inner(examples, scheme)
+    found = ((e.where, tag) for e in examples for tag in e.tags)
+    say(*compare_names(fine_tuned.labels, found, "data"))
+    return examples

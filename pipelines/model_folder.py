@@ -12,12 +12,15 @@ import keras_encoder
 from keras_encoder.checkpoints.config import read_config
 from keras_encoder.checkpoints.huggingface_heads import (
     load_classifier,
+    load_tagger,
     save_classifier,
+    save_tagger,
 )
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.errors import InputError
 from pipelines.model_card import model_card
 from pipelines.outputs import SETTINGS, new_folder
+from pipelines.schemes import detect_scheme
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +28,13 @@ class FineTuned:
     """What a model folder holds for use.
 
     Attributes:
-        model: `SequenceClassifier`.
+        model: `SequenceClassifier` or `TokenTagger`.
         tokenizer: `Tokenizer`.
         labels: names in the order of the logits.
-        settings: the content of `keras_encoder.json`: `task`, `problem`,
-            `max_length`, `thresholds` ...
+        settings: the content of `keras_encoder.json`: `task`, `max_length`;
+            of a classifier `problem` and `thresholds`; of a tagger `scheme`,
+            `stride`, `document_context`, `constrained`, and `words`:
+            how a raw text is cut into words.
     """
 
     model: keras.Model
@@ -60,12 +65,7 @@ def write_model_folder(
         },
     }
     with new_folder(path) as folder:
-        save_classifier(
-            fine_tuned.model,
-            fine_tuned.labels,
-            folder,
-            problem_type=_PROBLEM_TYPES[settings["problem"]],
-        )
+        _save_weights(fine_tuned, folder)
         fine_tuned.tokenizer.save(folder, max_length=settings["max_length"])
         _write_json(folder / SETTINGS, settings)
         _write_json(folder / "metrics.json", metrics)
@@ -90,17 +90,17 @@ def read_model_folder(path: str) -> FineTuned:
     settings = {}
     if (folder / SETTINGS).exists():
         settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    model, labels, _ = load_classifier(folder)
     config = read_config(folder)
-    names = {theirs: ours for ours, theirs in _PROBLEM_TYPES.items()}
-    default = "regression" if len(labels) == 1 else "single_label"
-    settings = {
-        "task": "classify",
-        "problem": names.get(config.get("problem_type"), default),
-        "max_length": model.encoder.max_sequence_length,
-        **settings,
-    }
-    return FineTuned(model, Tokenizer.from_folder(folder), labels, settings)
+    names = str(config.get("architectures"))
+    if "TokenClassification" in names or "TokenTagger" in names:
+        model, labels, _ = load_tagger(folder)
+        defaults = _tagger_defaults(labels)
+    else:
+        model, labels, _ = load_classifier(folder)
+        defaults = _classifier_defaults(config, labels)
+    defaults["max_length"] = model.encoder.max_sequence_length
+    tokenizer = Tokenizer.from_folder(folder)
+    return FineTuned(model, tokenizer, labels, {**defaults, **settings})
 
 
 # Ours -> Hugging Face's `problem_type`.
@@ -109,6 +109,38 @@ _PROBLEM_TYPES = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
+
+
+def _classifier_defaults(config, labels):
+    """Settings of a classifier that transformers wrote."""
+    ours = {theirs: ours for ours, theirs in _PROBLEM_TYPES.items()}
+    default = "regression" if len(labels) == 1 else "single_label"
+    problem = ours.get(config.get("problem_type"), default)
+    return {"task": "classify", "problem": problem}
+
+
+def _tagger_defaults(labels):
+    """Settings of a tagger that transformers wrote."""
+    return {
+        "task": "tag",
+        "scheme": detect_scheme([labels]),
+        "words": "tokenizer",
+        "stride": None,
+        "document_context": False,
+        "constrained": True,
+    }
+
+
+def _save_weights(fine_tuned, folder):
+    if fine_tuned.settings["task"] == "tag":
+        save_tagger(fine_tuned.model, fine_tuned.labels, folder)
+        return
+    save_classifier(
+        fine_tuned.model,
+        fine_tuned.labels,
+        folder,
+        problem_type=_PROBLEM_TYPES[fine_tuned.settings["problem"]],
+    )
 
 
 def _write_json(path, content):

@@ -22,41 +22,26 @@ def _option(default, help, **metadata):
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassifyOptions:
-    """Options of `classify`: fine-tune an encoder to classify texts."""
+class FineTuneOptions:
+    """What every recipe that fine-tunes an encoder shares."""
 
-    data: str | None = _option(
-        None,
-        "all splits in one: bbc_news (the default), tfds:NAME, a CSV, TSV, "
-        "JSONL or Parquet file, or a folder",
-    )
     train: str | None = _option(None, "training data, instead of --data")
     validation: str | None = _option(None, "validation data, with --train")
     test: str | None = _option(None, "test data, with --train")
-    text: str | None = _option(None, "name of the text column")
-    text_pair: str | None = _option(None, "name of the second text's column")
-    label: str | None = _option(None, "name of the label column")
-    problem: str = _option(
-        "single_label",
-        "what a label is",
-        choices=("single_label", "multi_label", "regression"),
-    )
-    skip_unlabelled: bool = _option(
-        False, "leave out rows without a label instead of stopping"
-    )
     encoder: str = _option(
         "minilm-l6",
-        "minilm-l6, a folder, hf://ORG/NAME, or a size such as bert-tiny",
+        "minilm-l6, a folder, hf://ORG/NAME, keras_hub:NAME, or a size with "
+        "random weights such as bert-tiny",
     )
     output: str | None = _option(
-        None, "folder for the model; made (default: runs/classify-N)"
+        None, "folder for the model; made (default: runs/RECIPE-N)"
     )
     overwrite: bool = _option(
         False, "replace a model folder that stands at --output"
     )
     max_length: int = _option(
         128,
-        "tokens of a text that are read, special tokens included",
+        "tokens that are read at once, special tokens included",
         range=(3, math.inf),
     )
     batch_size: int = _option(32, "texts a step", range=COUNT)
@@ -69,9 +54,7 @@ class ClassifyOptions:
         1e-3, "its learning rate", range=NOT_NEGATIVE
     )
     adapt_patience: int | None = _option(
-        5,
-        "epochs without improvement after which it ends",
-        range=COUNT,
+        5, "epochs without improvement after which it ends", range=COUNT
     )
     finetune_epochs: int = _option(
         2,
@@ -106,8 +89,13 @@ class ClassifyOptions:
         range=RATE,
     )
     label_smoothing: float = _option(0.0, "in [0, 1)", range=RATE)
+    focal: float = _option(
+        0.0,
+        "gamma of the focal loss, which looks away from what is easy; 0: off",
+        range=NOT_NEGATIVE,
+    )
     class_weights: str | None = _option(
-        None, 'balanced, or name=weight pairs: "spam=3,ham=1"'
+        None, 'balanced, or LABEL=WEIGHT pairs: "spam=3,ham=1"'
     )
     precision: str = _option(
         "float32",
@@ -122,17 +110,90 @@ class ClassifyOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class ClassifyOptions(FineTuneOptions):
+    """Options of `classify`: fine-tune an encoder to classify texts."""
+
+    data: str | None = _option(
+        None,
+        "all splits in one: bbc_news (the default), tfds:NAME, a CSV, TSV, "
+        "JSONL or Parquet file, or a folder",
+    )
+    text: str | None = _option(None, "name of the text column")
+    text_pair: str | None = _option(None, "name of the second text's column")
+    label: str | None = _option(None, "name of the label column")
+    problem: str = _option(
+        "single_label",
+        "what a label is",
+        choices=("single_label", "multi_label", "regression"),
+    )
+    skip_unlabelled: bool = _option(
+        False, "leave out rows without a label instead of stopping"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TagOptions(FineTuneOptions):
+    """Options of `tag`: fine-tune an encoder to label every word."""
+
+    data: str | None = _option(
+        None,
+        "all splits in one: punctuation (the default), tfds:NAME, CoNLL "
+        "columns, CoNLL-U, JSONL with tokens and tags or with spans, or a "
+        "folder",
+    )
+    word: str = _option("0", "column (from 0) or field of the words")
+    tag: str | None = _option(
+        None,
+        "column (-1: the last) or field of the tags; CoNLL-U: upos, xpos or "
+        "misc:KEY",
+    )
+    adapt_epochs: int = _option(
+        10,
+        "most epochs with a frozen encoder; 0 skips this stage",
+        range=NOT_NEGATIVE,
+    )
+    adapt_patience: int | None = _option(
+        2, "epochs without improvement after which it ends", range=COUNT
+    )
+    finetune_epochs: int = _option(
+        3,
+        "epochs with the encoder unfrozen; 0 skips this stage",
+        range=NOT_NEGATIVE,
+    )
+    finetune_learning_rate: float = _option(
+        1e-4, "its learning rate", range=NOT_NEGATIVE
+    )
+    stride: int | None = _option(
+        None,
+        "tokens that the windows of a long sentence share (default: a quarter)",
+        range=NOT_NEGATIVE,
+    )
+    document_context: bool = _option(
+        False, "let a sentence see its neighbours in the document"
+    )
+    constrained: bool = _option(
+        True, "choose the best sequence of tags that the scheme allows"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class EvaluateOptions:
     """Options of `evaluate`: score a model folder on labelled data."""
 
     model: str = _option(dataclasses.MISSING, "model folder")
-    data: str = _option(dataclasses.MISSING, "labelled data, as for classify")
-    text: str | None = _option(None, "name of the text column")
-    text_pair: str | None = _option(None, "name of the second text's column")
-    label: str | None = _option(None, "name of the label column")
-    skip_unlabelled: bool = _option(
-        False, "leave out rows without a label instead of stopping"
+    data: str = _option(
+        dataclasses.MISSING, "labelled data, as for classify or tag"
     )
+    text: str | None = _option(None, "classifier: name of the text column")
+    text_pair: str | None = _option(
+        None, "classifier: name of the second text's column"
+    )
+    label: str | None = _option(None, "classifier: name of the label column")
+    skip_unlabelled: bool = _option(
+        False, "classifier: leave out rows without a label"
+    )
+    word: str = _option("0", "tagger: column or field of the words")
+    tag: str | None = _option(None, "tagger: column or field of the tags")
     batch_size: int = _option(32, "texts a step", range=COUNT)
     output: str | None = _option(None, "JSON file for the metrics")
 
@@ -150,6 +211,11 @@ class PredictOptions:
         None, "file for the JSON lines (default: standard output)"
     )
     batch_size: int = _option(32, "texts a step", range=COUNT)
+    aggregation: str = _option(
+        "first",
+        "tagger: how pieces become entities, as in transformers",
+        choices=("none", "simple", "first", "average", "max"),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,15 +1,11 @@
 """Labels for new texts, in their order, as JSON lines."""
 
+import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from pipelines import decisions
-from pipelines.batching import predict_rows
-from pipelines.console import Progress
-from pipelines.data.examples import TextExample
+from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.jsonl import parse_object
 from pipelines.data.readers import read_examples
 from pipelines.data.text_files import read_lines
@@ -17,7 +13,8 @@ from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned, read_model_folder
 from pipelines.options import PredictOptions
 from pipelines.outputs import new_file
-from pipelines.texts import tokenise
+from pipelines.sentences import sentence_results
+from pipelines.texts import text_results
 
 # Texts that are held at once: enough to batch by length, few enough for any
 # input to stream.
@@ -37,7 +34,9 @@ def predict(options: PredictOptions) -> None:
         raise InputError("Give either --text or --input.")
     examples = _read(options)
     fine_tuned = read_model_folder(options.model)
-    results = predict_stream(fine_tuned, examples, options.batch_size)
+    results = predict_stream(
+        fine_tuned, examples, options.batch_size, options.aggregation
+    )
     if options.output is None:
         for result in results:
             print(json.dumps(result, ensure_ascii=False), flush=True)
@@ -48,7 +47,10 @@ def predict(options: PredictOptions) -> None:
 
 
 def predict_stream(
-    fine_tuned: FineTuned, examples: Iterator[TextExample], batch_size: int = 32
+    fine_tuned: FineTuned,
+    examples: Iterable[TextExample | TaggedExample],
+    batch_size: int = 32,
+    aggregation: str = "first",
 ) -> Iterator[dict]:
     """Yields a result for each example, in order.
 
@@ -56,36 +58,31 @@ def predict_stream(
         fine_tuned: from `read_model_folder`.
         examples: any iterable; it is read in chunks.
         batch_size: texts a step.
+        aggregation: of a tagger, as in `find_entities`.
     """
-    chunk = []
-    for example in examples:
-        chunk.append(example)
-        if len(chunk) == CHUNK:
-            yield from _predict_chunk(fine_tuned, chunk, batch_size)
-            chunk = []
-    if chunk:
-        yield from _predict_chunk(fine_tuned, chunk, batch_size)
+    examples = iter(examples)
+    while chunk := list(itertools.islice(examples, CHUNK)):
+        for example in chunk:
+            _check_kind(example, fine_tuned)
+        yield from _predict_chunk(fine_tuned, chunk, batch_size, aggregation)
 
 
-def predict_scores(
-    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
-) -> np.ndarray:
-    """Probabilities (or values) of each example, (texts, classes)."""
-    inputs, _ = tokenise(
-        fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
-    )
-    logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
-    with Progress("predict", len(examples)) as progress:
-        for rows, some in predict_rows(
-            fine_tuned.model, inputs, batch_size, progress.add
-        ):
-            logits[rows] = some
-    return decisions.to_scores(logits, fine_tuned.settings["problem"])
+def _check_kind(example, fine_tuned):
+    task = fine_tuned.settings["task"]
+    if task == "tag" and getattr(example, "text_pair", None) is not None:
+        raise InputError(f'{example.where}: a tagger reads no "text_pair".')
+    if task == "classify" and isinstance(example, TaggedExample):
+        raise InputError(
+            f'{example.where}: expected "text", found "tokens"; the model is '
+            "a classifier."
+        )
 
 
-def _predict_chunk(fine_tuned, chunk, batch_size):
-    scores = predict_scores(fine_tuned, chunk, batch_size)
-    results = decisions.decide(scores, fine_tuned.labels, fine_tuned.settings)
+def _predict_chunk(fine_tuned, chunk, batch_size, aggregation):
+    if fine_tuned.settings["task"] == "tag":
+        results = sentence_results(fine_tuned, chunk, batch_size, aggregation)
+    else:
+        results = text_results(fine_tuned, chunk, batch_size)
     for example, result in zip(chunk, results, strict=True):
         if example.id is not None:
             result = {"id": example.id, **result}
@@ -132,8 +129,10 @@ def _from_lines(lines, source) -> Iterator[TextExample]:
             yield _from_object(line, f"{source}:{number}")
 
 
-def _from_object(line, where) -> TextExample:
+def _from_object(line, where) -> TextExample | TaggedExample:
     row = parse_object(line, where)
+    if "tokens" in row:
+        return _from_tokens(row, where)
     for name in ("text", "text_pair"):
         value = row.get(name)
         if not isinstance(value, str) and (name == "text" or value is not None):
@@ -144,3 +143,15 @@ def _from_object(line, where) -> TextExample:
     return TextExample(
         row["text"], row.get("text_pair"), where=where, id=row.get("id")
     )
+
+
+def _from_tokens(row, where) -> TaggedExample:
+    tokens = row["tokens"]
+    if not isinstance(tokens, list) or not all(
+        isinstance(token, str) for token in tokens
+    ):
+        raise InputError(
+            f'{where}: expected "tokens" to be a list of strings, found '
+            f"{json.dumps(tokens, ensure_ascii=False):.60}."
+        )
+    return TaggedExample(tuple(tokens), where=where, id=row.get("id"))

@@ -152,15 +152,17 @@ def set_trainable(task, blocks: int | None, pooler_is_random: bool = False):
     unless its weights are random.
     """
     unfreeze(task)
+    encoder = task.encoder
+    if not task.reads_first_token:
+        encoder.pooler.trainable = False  # a tagger never runs it
     if blocks is None:
         return
-    encoder = task.encoder
     frozen = encoder.num_layers - blocks
     encoder.embeddings.trainable = False
     for block in encoder.blocks[:frozen]:
         block.trainable = False
     if blocks == 0:
-        encoder.pooler.trainable = pooler_is_random
+        encoder.pooler.trainable = pooler_is_random and task.reads_first_token
         if encoder.final_norm is not None:
             encoder.final_norm.trainable = False
 

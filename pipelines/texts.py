@@ -1,10 +1,12 @@
-"""Texts -> token ids in rows, the inputs of a classifier."""
+"""A classifier and its texts: token ids in, probabilities and scores out."""
 
 import numpy as np
 
-from pipelines.batching import Inputs, Rows
+from pipelines import decisions
+from pipelines.batching import Inputs, Rows, predict_rows
 from pipelines.console import Progress
 from pipelines.data.examples import TextExample
+from pipelines.model_folder import FineTuned
 
 _CHUNK = 1024
 
@@ -37,11 +39,44 @@ def tokenise(
                     segments.append(np.array(encoding.type_ids, "int32"))
                 cut += bool(encoding.overflowing)
             progress.add(len(chunk))
-    columns = {"token_ids": _rows(ids)}
+    columns = {"token_ids": Rows.join(ids, "int32")}
     if has_pairs:
-        columns["segment_ids"] = _rows(segments)
-    return Inputs(columns, {"token_ids": tokenizer.pad_id}), cut
+        columns["segment_ids"] = Rows.join(segments, "int32")
+    pad_values = {"token_ids": tokenizer.pad_id}
+    return Inputs(columns, pad_values, longest=max_length), cut
 
 
-def _rows(arrays):
-    return Rows(np.concatenate(arrays), np.array([len(a) for a in arrays]))
+def predict_scores(
+    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+) -> np.ndarray:
+    """Probabilities (or values) of each example, (texts, classes)."""
+    inputs, _ = tokenise(
+        fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
+    )
+    logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
+    with Progress("predict", len(examples)) as progress:
+        for rows, some in predict_rows(
+            fine_tuned.model, inputs, batch_size, progress.add
+        ):
+            logits[rows] = some
+    return decisions.to_scores(logits, fine_tuned.settings["problem"])
+
+
+def score_texts(
+    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+) -> dict:
+    """Metrics of a fine-tuned classifier on labelled examples."""
+    return decisions.score(
+        [example.label for example in examples],
+        predict_scores(fine_tuned, examples, batch_size),
+        fine_tuned.labels,
+        fine_tuned.settings,
+    )
+
+
+def text_results(
+    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+) -> list[dict]:
+    """What `predict` writes for each example."""
+    scores = predict_scores(fine_tuned, examples, batch_size)
+    return decisions.decide(scores, fine_tuned.labels, fine_tuned.settings)

@@ -74,8 +74,14 @@ def label_names(examples: Iterable[TextExample]) -> tuple[str, ...]:
 
     The order depends on the names alone, not on the order of the examples.
     """
-    found = {name for example in examples for name in _each_name(example)}
-    return tuple(sorted(found, key=_order))
+    return order_names(
+        {name for example in examples for name in _each_name(example)}
+    )
+
+
+def order_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Whole numbers first, in numeric order, then the others, sorted."""
+    return tuple(sorted(names, key=_order))
 
 
 def compare_label_sets(
@@ -84,19 +90,28 @@ def compare_label_sets(
     split_name: str,
 ) -> list[str]:
     """Messages for the labels of another split that training does not know."""
+    pairs = ((e.where, name) for e in other_examples for name in _each_name(e))
+    return compare_names(train_names, pairs, split_name)
+
+
+def compare_names(
+    train_names: Iterable[str],
+    found: Iterable[tuple[str, str]],
+    split_name: str,
+) -> list[str]:
+    """Messages for names, given as (where, name), that training lacks."""
     known = set(train_names)
     count, first = collections.Counter(), {}
-    for example in other_examples:
-        for name in _each_name(example):
-            if name not in known:
-                count[name] += 1
-                first.setdefault(name, example.where)
+    for where, name in found:
+        if name not in known:
+            count[name] += 1
+            first.setdefault(name, where)
     messages = []
-    for name in sorted(count, key=_order):
-        rows = "1 row" if count[name] == 1 else f"{count[name]} rows"
+    for name in order_names(count):
+        times = "once" if count[name] == 1 else f"{count[name]} times"
         messages.append(
-            f'{split_name}: label "{name}" ({rows}, first at {first[name]}) is '
-            "not in the training data; it counts as missed."
+            f'{split_name}: label "{name}" ({times}, first at {first[name]}) '
+            "is not in the training data; it counts as missed."
             + _near(name, known)
         )
     return messages

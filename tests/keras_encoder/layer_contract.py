@@ -110,9 +110,7 @@ def check_file(model, inputs):
         path = pathlib.Path(folder) / "model.keras"
         model.save(path)
         opened = keras.saving.load_model(path)
-    np.testing.assert_array_equal(
-        opened.predict(inputs, verbose=0), expected
-    )
+    np.testing.assert_array_equal(opened.predict(inputs, verbose=0), expected)
 
 
 def check_fit(model, layer, inputs, unmoved):

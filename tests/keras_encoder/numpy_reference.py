@@ -86,9 +86,9 @@ def block(x, weights, num_heads, mask, activation, epsilon, norm_first):
     """One encoder block, in post-norm or pre-norm form."""
 
     def attend(states):
-        return attention(
-            states, below(weights, "attention"), num_heads, mask
-        )[0]
+        return attention(states, below(weights, "attention"), num_heads, mask)[
+            0
+        ]
 
     def widen(states):
         return feed_forward(states, below(weights, "feed_forward"), activation)

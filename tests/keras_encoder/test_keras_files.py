@@ -21,10 +21,9 @@ SCRIPT = pathlib.Path(__file__).with_name("open_keras_file.py")
 ROOT = pathlib.Path(__file__).parents[2]
 MODELS = {
     "classifier": lambda: SequenceClassifier(tiny_encoder(), 4),
-    "pre_norm": lambda: SequenceClassifier(
+    "tagger": lambda: TokenTagger(
         tiny_encoder(norm_first=True, activation="gelu_tanh"), 4
     ),
-    "tagger": lambda: TokenTagger(tiny_encoder(num_segments=3), 4),
 }
 
 

@@ -37,10 +37,10 @@ def padded(ids, length, fill=0):
 
 @pytest.fixture
 def encoder():
-    return tiny_encoder(max_sequence_length=LONGEST)
+    return tiny_encoder(num_layers=1, max_sequence_length=LONGEST)
 
 
-@pytest.mark.parametrize("length", [4, 16, LONGEST])
+@pytest.mark.parametrize("length", [4, LONGEST])
 def test_the_length_of_the_padding_has_no_effect(encoder, length):
     alone = run(encoder, IDS, np.ones_like(IDS))
     together = run(encoder, *padded(IDS, length))
@@ -96,7 +96,7 @@ def test_a_fully_masked_row_is_finite_and_changes_no_other(dtype, tolerance):
     empty = {**inputs, "padding_mask": inputs["padding_mask"].copy()}
     empty["padding_mask"][1] = 0
     with policy(dtype):
-        encoder = tiny_encoder()
+        encoder = tiny_encoder(num_layers=1)
     usual, outputs = encoder(inputs), encoder(empty)
     for name in ("sequence_output", "pooled_output"):
         found, expected = to_numpy(outputs[name]), to_numpy(usual[name])
@@ -132,7 +132,8 @@ def test_a_fully_masked_row_has_finite_gradients(dtype, dropout):
 
 def test_a_fully_masked_row_without_weight_leaves_the_gradients_as_they_are():
     inputs, labels = encoder_inputs(), np.array([0, 1, 2])
-    model = set_sine_weights(SequenceClassifier(tiny_encoder(num_layers=1), 4, 0.0))
+    model = SequenceClassifier(tiny_encoder(num_layers=1), 4, dropout=0.0)
+    set_sine_weights(model)
     weight = np.array([1.0, 0.0, 1.0], "float32")
     expected = gradients_of(model, inputs, labels, weight)
     inputs["padding_mask"][1] = 0

@@ -14,7 +14,6 @@ from tests.keras_encoder.checkpoints.references import random_inputs
 from tests.keras_encoder.parity import assert_equals_transformers, difference
 from tests.keras_encoder.texts import STORY
 
-
 STATES = dict(output_hidden_states=True, output_attentions=True)
 
 

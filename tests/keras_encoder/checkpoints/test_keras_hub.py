@@ -82,6 +82,10 @@ def test_a_preset_gives_the_outputs_of_its_backbone(tmp_path, hub):
     assert_encoder_same(encoder, theirs)
     assert not report.missing
     assert (encoder.dropout, encoder.attention_dropout) == (0.2, 0.2)
+    assert (encoder.activation, encoder.layer_norm_epsilon) == (
+        "gelu_tanh",
+        1e-12,
+    )
 
 
 def test_a_sharded_preset_is_read(tmp_path, hub):

@@ -30,15 +30,12 @@ def attention(hidden=HIDDEN, **arguments):
     return set_sine_weights(layer)
 
 
-@pytest.mark.parametrize(
-    "call_arguments", [{}, {"padding_mask": padding_mask()}]
-)
-def test_contract(call_arguments):
+def test_contract():
     check_layer(
         SelfAttention,
         lambda: dict(num_heads=HEADS, dropout=0.1, kernel_initializer="zeros"),
         states(),
-        call_arguments=call_arguments,
+        call_arguments={"padding_mask": padding_mask()},
         unmoved=KEY_BIAS,
     )
 
@@ -122,9 +119,7 @@ def test_symbolic_outputs_state_what_the_call_returns():
 
 
 def test_one_token_attends_to_itself():
-    _, probabilities = attention()(
-        states(seq=1), return_attention_scores=True
-    )
+    _, probabilities = attention()(states(seq=1), return_attention_scores=True)
     np.testing.assert_array_equal(to_numpy(probabilities), 1)
 
 

@@ -226,9 +226,9 @@ def test_the_hash_seed_does_not_matter(hash_seed):
 def test_labels_that_only_another_split_knows_are_named():
     other = examples("a", "snow", "Rain", "snow")
     assert compare_label_sets(("a", "rain"), other, "test") == [
-        'test: label "Rain" (1 row, first at f:2) is not in the training '
+        'test: label "Rain" (once, first at f:2) is not in the training '
         'data; it counts as missed. Training has "rain".',
-        'test: label "snow" (2 rows, first at f:1) is not in the training '
+        'test: label "snow" (2 times, first at f:1) is not in the training '
         "data; it counts as missed.",
     ]
 
@@ -239,7 +239,7 @@ def test_label_sets_that_agree_give_no_message():
 
 def test_multi_labels_are_compared_one_by_one():
     (message,) = compare_label_sets(("a",), examples(("a", "z")), "validation")
-    assert message.startswith('validation: label "z" (1 row, first at f:0)')
+    assert message.startswith('validation: label "z" (once, first at f:0)')
 
 
 def test_numbers_are_no_label_set():

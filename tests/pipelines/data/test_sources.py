@@ -249,9 +249,9 @@ def test_labels_that_training_lacks_are_told(write):
     test = write("c.csv", [*many(4), "q,snow", "r,X"])
     note = load_splits(train=train, validation=valid, test=test).note
     assert note == [
-        f'test: label "X" (1 row, first at {test}:7) is not in the training '
+        f'test: label "X" (once, first at {test}:7) is not in the training '
         'data; it counts as missed. Training has "x".',
-        f'test: label "snow" (1 row, first at {test}:6) is not in the training '
+        f'test: label "snow" (once, first at {test}:6) is not in the training '
         "data; it counts as missed.",
     ]
 

@@ -1,0 +1,149 @@
+"""From the probabilities of pieces to entities in a text.
+
+The strategies are those of transformers' token-classification pipeline, with
+two differences: `word` is always the slice of the user's text, and labels may
+be chosen as the best sequence that the scheme allows.
+"""
+
+import numpy as np
+
+from pipelines.alignment import Sentence
+from pipelines.decoding import constrained_decode
+from pipelines.schemes import OUTSIDE, is_entity_tag, split_tag
+
+
+def choose_labels(
+    probabilities: np.ndarray, labels: tuple[str, ...], constrained: bool
+) -> np.ndarray:
+    """The label of each word (or piece) of one sentence, as column numbers.
+
+    Args:
+        probabilities: (words, labels).
+        labels: in the order of the columns.
+        constrained: whether the scheme's rules hold, else each word has its
+            most probable label.
+    """
+    if not constrained or len(probabilities) == 0:
+        return probabilities.argmax(axis=-1)
+    return constrained_decode(np.log(np.maximum(probabilities, 1e-30)), labels)
+
+
+def word_probabilities(
+    probabilities: np.ndarray, sentence: Sentence, strategy: str
+) -> np.ndarray:
+    """Probabilities of words from those of their pieces.
+
+    Args:
+        probabilities: (pieces, labels).
+        sentence: which piece belongs to which word.
+        strategy: `first` (of the first piece), `average` (mean of the
+            pieces) or `max` (of the piece with the highest probability).
+
+    Returns:
+        Array (words, labels).
+    """
+    starts = np.searchsorted(sentence.words, np.arange(sentence.num_words))
+    if strategy == "first" or not len(starts):
+        return probabilities[starts]
+    if strategy == "average":
+        counts = np.diff(np.append(starts, len(sentence.words)))
+        return np.add.reduceat(probabilities, starts) / counts[:, None]
+    best = probabilities.max(axis=-1)
+    ends = np.append(starts[1:], len(sentence.words))
+    chosen = [s + best[s:e].argmax() for s, e in zip(starts, ends, strict=True)]
+    return probabilities[np.array(chosen, int)]
+
+
+def find_entities(
+    text: str,
+    probabilities: np.ndarray,
+    sentence: Sentence,
+    labels: tuple[str, ...],
+    strategy: str,
+    constrained: bool,
+) -> list[dict]:
+    """Entities of a text.
+
+    Args:
+        text: as the user wrote it.
+        probabilities: (pieces, labels).
+        sentence: the pieces, with offsets into the text.
+        labels: in the order of the columns.
+        strategy: `none` (every piece that is not `O`), `simple` (group
+            pieces), `first`, `average` or `max` (group words).
+        constrained: whether labels must be a legal sequence.
+
+    Returns:
+        Dicts of `entity_group`, `score`, `word`, `start` and `end` (code
+        points, end exclusive); for `none`, `entity` and `index` (from 1, as
+        [CLS] is 0) instead of `entity_group`.
+    """
+    if strategy in ("none", "simple"):
+        units, spans = probabilities, sentence.offsets
+    else:
+        units = word_probabilities(probabilities, sentence, strategy)
+        starts = np.searchsorted(sentence.words, np.arange(sentence.num_words))
+        ends = np.append(starts[1:], len(sentence.words)) - 1
+        spans = (
+            np.stack(
+                [sentence.offsets[starts, 0], sentence.offsets[ends, 1]], axis=1
+            )
+            if len(starts)
+            else np.zeros((0, 2), int)
+        )
+    chosen = choose_labels(
+        units, labels, constrained and strategy not in ("none", "simple")
+    )
+    tags = [labels[i] for i in chosen]
+    scores = units[np.arange(len(chosen)), chosen]
+    if strategy == "none":
+        return [
+            {
+                "entity": tag,
+                "score": float(score),
+                "index": i + 1,
+                "word": text[start:end],
+                "start": int(start),
+                "end": int(end),
+            }
+            for i, (tag, score, (start, end)) in enumerate(
+                zip(tags, scores, spans, strict=True)
+            )
+            if tag != OUTSIDE
+        ]
+    return [
+        _entity(text, tags[a], scores[a:b], spans[a][0], spans[b - 1][1])
+        for a, b in _groups(tags)
+        if tags[a] != OUTSIDE
+    ]
+
+
+def _groups(tags):
+    """(start, end) of each run of one type that no `B-` opens anew."""
+    start = 0
+    for i in range(1, len(tags) + 1):
+        if i == len(tags) or not _continues(tags[i - 1], tags[i]):
+            yield start, i
+            start = i
+
+
+def _continues(before, tag):
+    if not (is_entity_tag(before) and is_entity_tag(tag)):
+        return before == tag
+    (last, last_type), (prefix, kind) = split_tag(before), split_tag(tag)
+    return (
+        kind == last_type
+        and prefix not in ("B", "S", "U")
+        and last not in ("E", "L", "S", "U")
+    )
+
+
+def _entity(text, tag, scores, start, end):
+    kind = split_tag(tag)[1] if is_entity_tag(tag) else tag
+    return {
+        "entity_group": kind,
+        "score": float(np.mean(scores)),
+        "word": text[start:end],
+        "start": int(start),
+        "end": int(end),
+    }

@@ -1,0 +1,143 @@
+"""What the recipes share: the encoder, the stages, the class weights."""
+
+import collections
+import dataclasses
+
+from keras_encoder.checkpoints.load import load_encoder
+from keras_encoder.checkpoints.locate import find_folder
+from keras_encoder.tokenizer import Tokenizer
+from pipelines.console import say
+from pipelines.errors import InputError
+from pipelines.options import FineTuneOptions
+from pipelines.stages import Stage
+
+# A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
+VOCABULARY = "minilm-l6"
+_POLICIES = {
+    "float32": "float32",
+    "bfloat16": "mixed_bfloat16",
+    "float16": "mixed_float16",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """Where fine-tuning starts.
+
+    Attributes:
+        encoder: `Encoder`, with the options' precision and dropout.
+        tokenizer: `Tokenizer`.
+        is_random: whether nothing was loaded.
+        pooler_is_random: whether the checkpoint had no pooler.
+    """
+
+    encoder: object
+    tokenizer: Tokenizer
+    is_random: bool
+    pooler_is_random: bool
+
+
+def load_pretrained(options: FineTuneOptions) -> Pretrained:
+    """Loads the encoder that the options name.
+
+    Raises:
+        InputError: if it cannot read `max_length` tokens.
+    """
+    overrides = {"dtype": _POLICIES[options.precision]}
+    if options.dropout is not None:
+        overrides["dropout"] = options.dropout
+        overrides["attention_dropout"] = options.dropout
+    encoder, tokenizer, report = load_encoder(options.encoder, **overrides)
+    if tokenizer is None:
+        say(
+            f"Encoder: {options.encoder} with random weights; vocabulary of "
+            f"{VOCABULARY}"
+        )
+        tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
+    else:
+        say(f"Encoder: {report}")
+    if options.max_length > encoder.max_sequence_length:
+        raise InputError(
+            f"--max-length {options.max_length}: {options.encoder} has "
+            f"positions for {encoder.max_sequence_length} tokens at most."
+        )
+    return Pretrained(
+        encoder, tokenizer, not report.matched, report.pooler_is_random
+    )
+
+
+def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
+    """Adapt the head on the frozen encoder, then unfreeze.
+
+    There is nothing to adapt to in a random encoder: its first stage has 0
+    epochs.
+    """
+    return [
+        Stage(
+            "adapt",
+            0 if is_random else options.adapt_epochs,
+            options.adapt_learning_rate,
+            blocks=0,
+            warmup=0.0,
+            patience=options.adapt_patience,
+        ),
+        Stage(
+            "finetune",
+            options.finetune_epochs,
+            options.finetune_learning_rate,
+            blocks=options.finetune_blocks,
+            warmup=options.warmup,
+            layer_decay=options.layer_decay,
+        ),
+    ]
+
+
+def weights_by_label(
+    class_weights: str | None, labels: tuple[str, ...], found: list[str]
+) -> dict[str, float]:
+    """The weight of each label in the loss.
+
+    Args:
+        class_weights: None (all 1), `balanced` (rows / (labels * rows of the
+            label)) or `LABEL=WEIGHT` pairs; labels without a pair have 1.
+        labels: all labels.
+        found: the label of each row or word of the training data.
+    """
+    weights = dict.fromkeys(labels, 1.0)
+    if class_weights is None:
+        return weights
+    if class_weights == "balanced":
+        counts = collections.Counter(found)
+        return {
+            label: len(found) / (len(labels) * counts[label])
+            for label in labels
+            if counts[label]
+        }
+    for pair in class_weights.split(","):
+        name, _, value = pair.rpartition("=")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if name.strip() not in weights or not 0 < weight < float("inf"):
+            raise InputError(
+                "--class-weights: expected balanced or LABEL=WEIGHT pairs, "
+                f"labels {', '.join(labels)}; found {pair!r}."
+            )
+        weights[name.strip()] = weight
+    return weights
+
+
+def say_result(metrics: dict, output) -> None:
+    """Tells which state was kept, how good it is and where it stands."""
+    part = "test" if "test" in metrics else "validation"
+    shown = ", ".join(
+        f"{name} {value:.4f}"
+        for name, value in metrics[part].items()
+        if isinstance(value, float) and name != "loss"
+    )
+    say(
+        f"Best: {metrics['best']['stage']}, epoch {metrics['best']['epoch']}",
+        f"{part.capitalize()}: {shown}",
+    )
+    print(output)
