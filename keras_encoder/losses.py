@@ -44,7 +44,9 @@ class SmoothCrossentropy(keras.losses.Loss):
             loss = (1 - self.label_smoothing) * loss
             loss = loss + self.label_smoothing * smooth
         if self.focal:
-            loss = loss * ops.power(1.0 - ops.exp(right), self.focal)
+            # Below a gamma of 1 the power has no finite slope at 0.
+            wrong = ops.maximum(-ops.expm1(right), 1e-7)
+            loss = loss * ops.power(wrong, self.focal)
         return loss
 
     def get_config(self):

@@ -119,7 +119,16 @@ def make_windows(
             before = after = ()
             if documents is not None:
                 space = room - (end - start)
-                before, after = _context(sentences, documents, i, space)
+                # Inside a sentence that is cut, its own words stand beside.
+                before, after = _context(
+                    _neighbours(sentences, documents, i, -1, space)
+                    if start == 0
+                    else [],
+                    _neighbours(sentences, documents, i, 1, space)
+                    if end == len(sentence.pieces)
+                    else [],
+                    space,
+                )
             ids = [cls, *before, *sentence.pieces[start:end], *after, sep]
             token_ids.append(np.array(ids, "int32"))
             places.append(1 + len(before) + kept - start)
@@ -128,6 +137,7 @@ def make_windows(
         inputs=Inputs(
             {"token_ids": Rows.join(token_ids, "int32")},
             {"token_ids": tokenizer.pad_id},
+            longest=max_length,
         ),
         places=places,
         targets=targets,
@@ -243,21 +253,22 @@ def _spans(words, room, stride):
         yield start, end, start + np.flatnonzero(chosen[start:end] == number)
 
 
-def _context(sentences, documents, index, space):
-    """Pieces before and after a sentence, inside its document."""
-    before, after = [], []
-    left, right, document = index - 1, index + 1, documents[index]
-    share = space // 2
-    while left >= 0 and documents[left] == document and len(before) < share:
-        before = [*sentences[left].pieces, *before]
-        left -= 1
-    before = before[max(0, len(before) - share) :] if share else []
-    space -= len(before)
+def _neighbours(sentences, documents, index, step, space):
+    """At least `space` pieces beside a sentence, if its document has them."""
+    pieces, other = [], index + step
     while (
-        right < len(sentences)
-        and documents[right] == document
-        and len(after) < space
+        0 <= other < len(sentences)
+        and documents[other] == documents[index]
+        and len(pieces) < space
     ):
-        after += list(sentences[right].pieces)
-        right += 1
-    return before, after[:space]
+        some = list(sentences[other].pieces)
+        pieces = some + pieces if step < 0 else pieces + some
+        other += step
+    return pieces
+
+
+def _context(before, after, space):
+    """The nearest pieces of both sides; one takes what the other leaves."""
+    right = min(len(after), max(space // 2, space - len(before)))
+    left = min(len(before), space - right)
+    return before[len(before) - left :], after[:right]

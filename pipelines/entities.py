@@ -9,7 +9,7 @@ import numpy as np
 
 from pipelines.alignment import Sentence
 from pipelines.decoding import constrained_decode
-from pipelines.schemes import OUTSIDE, is_entity_tag, split_tag
+from pipelines.schemes import OUTSIDE, PLAIN, scheme_of_labels, split_tag
 
 
 def choose_labels(
@@ -111,26 +111,29 @@ def find_entities(
             )
             if tag != OUTSIDE
         ]
+    if scheme_of_labels(labels) == PLAIN:
+        pairs = [("I", tag) for tag in tags]
+    else:
+        pairs = [split_tag(tag) for tag in tags]
     return [
-        _entity(text, tags[a], scores[a:b], spans[a][0], spans[b - 1][1])
-        for a, b in _groups(tags)
+        _entity(text, pairs[a][1], scores[a:b], spans[a][0], spans[b - 1][1])
+        for a, b in _groups(pairs)
         if tags[a] != OUTSIDE
     ]
 
 
-def _groups(tags):
+def _groups(pairs):
     """(start, end) of each run of one type that no `B-` opens anew."""
     start = 0
-    for i in range(1, len(tags) + 1):
-        if i == len(tags) or not _continues(tags[i - 1], tags[i]):
+    for i in range(1, len(pairs) + 1):
+        if i == len(pairs) or not _continues(*pairs[i - 1], *pairs[i]):
             yield start, i
             start = i
 
 
-def _continues(before, tag):
-    if not (is_entity_tag(before) and is_entity_tag(tag)):
-        return before == tag
-    (last, last_type), (prefix, kind) = split_tag(before), split_tag(tag)
+def _continues(last, last_type, prefix, kind):
+    if OUTSIDE in (last, prefix):
+        return last == prefix
     return (
         kind == last_type
         and prefix not in ("B", "S", "U")
@@ -138,10 +141,9 @@ def _continues(before, tag):
     )
 
 
-def _entity(text, tag, scores, start, end):
-    kind = split_tag(tag)[1] if is_entity_tag(tag) else tag
+def _entity(text, kind, scores, start, end):
     return {
-        "entity_group": kind,
+        "entity_group": kind or "_",  # of the bare tags B and I
         "score": float(np.mean(scores)),
         "word": text[start:end],
         "start": int(start),

@@ -61,6 +61,11 @@ def load_pretrained(options: FineTuneOptions) -> Pretrained:
             f"--max-length {options.max_length}: {options.encoder} has "
             f"positions for {encoder.max_sequence_length} tokens at most."
         )
+    if (options.finetune_blocks or 0) > encoder.num_layers:
+        raise InputError(
+            f"--finetune-blocks {options.finetune_blocks}: {options.encoder} "
+            f"has {encoder.num_layers} blocks."
+        )
     return Pretrained(
         encoder, tokenizer, not report.matched, report.pooler_is_random
     )

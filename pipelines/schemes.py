@@ -77,6 +77,27 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
     return "IOB1" if inside_starts > begin_starts else "IOB2"
 
 
+def scheme_of_labels(labels: Iterable[str]) -> str:
+    """Returns the scheme of a model's labels, which stand in no sequence.
+
+    In IOB1 a type may lack its `B-`, in IOB2 never.
+
+    Returns:
+        One of `"IOB1"`, `"IOB2"`, `"BIOES"`, `"BILOU"`, `"plain"`.
+    """
+    pairs = {split_tag(tag) for tag in labels if tag != OUTSIDE}
+    prefixes = {prefix for prefix, _ in pairs}
+    bare = any(not type_ for _, type_ in pairs)
+    if not prefixes <= set("BIESLU") or (bare and not {"B", "I"} <= prefixes):
+        return PLAIN
+    if prefixes & set("LU"):
+        return "BILOU"
+    if prefixes & set("ES"):
+        return "BIOES"
+    begin, inside = ({t for p, t in pairs if p == name} for name in "BI")
+    return "IOB1" if inside - begin else INNER
+
+
 def _are_entity_tags(distinct):
     """Decides between entity tags and plain labels."""
     typed = {tag for tag in distinct if is_entity_tag(tag) and "-" in tag}

@@ -24,7 +24,15 @@ from pipelines.entities import (
     word_probabilities,
 )
 from pipelines.model_folder import FineTuned
-from pipelines.schemes import INNER, PLAIN, convert
+from pipelines.errors import InputError
+from pipelines.schemes import (
+    INNER,
+    OUTSIDE,
+    PLAIN,
+    convert,
+    is_entity_tag,
+    scheme_of_labels,
+)
 from pipelines.tag_metrics import entity_scores, token_scores
 
 
@@ -51,6 +59,8 @@ def predict_pieces(
     batch_size: int = 32,
 ) -> list[np.ndarray]:
     """Probabilities (pieces, labels) of each sentence."""
+    if not sentences:
+        return []
     windows = windows_of(
         fine_tuned.tokenizer, sentences, fine_tuned.settings, documents
     )
@@ -79,11 +89,15 @@ def label_words(
     split = split_words(fine_tuned.tokenizer, sentences)
     by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
     constrained = fine_tuned.settings["constrained"]
+    # Models of ours have inner labels or plain ones; others what they like.
+    scheme = scheme_of_labels(fine_tuned.labels)
     results = []
     for sentence, pieces in zip(split, by_piece, strict=True):
         words = word_probabilities(pieces, sentence, "first")
         chosen = choose_labels(words, fine_tuned.labels, constrained)
         tags = [fine_tuned.labels[i] for i in chosen]
+        if scheme not in (INNER, PLAIN):
+            tags = list(convert(tags, scheme, INNER))
         results.append((tags, words[np.arange(len(chosen)), chosen]))
     return results
 
@@ -91,7 +105,14 @@ def label_words(
 def score_sentences(
     fine_tuned: FineTuned, examples: list[TaggedExample], batch_size: int = 32
 ) -> dict:
-    """Metrics of a fine-tuned tagger on sentences with inner tags."""
+    """Metrics of a fine-tuned tagger on sentences with inner tags.
+
+    Raises:
+        InputError: if the model finds entities and the tags are no entities.
+    """
+    scheme = fine_tuned.settings["scheme"]
+    if scheme != PLAIN:
+        _check_entity_tags(examples)
     results = label_words(
         fine_tuned,
         [example.tokens for example in examples],
@@ -101,7 +122,7 @@ def score_sentences(
     return tag_scores(
         [example.tags for example in examples],
         [tags for tags, _ in results],
-        fine_tuned.settings["scheme"],
+        scheme,
     )
 
 
@@ -149,7 +170,9 @@ def sentence_results(
     texts = [i for i, e in enumerate(examples) if isinstance(e, TextExample)]
     words = [i for i, e in enumerate(examples) if isinstance(e, TaggedExample)]
     if fine_tuned.settings["words"] == "punctuation":
-        found = _restored(fine_tuned, [examples[i].text for i in texts])
+        found = _restored(
+            fine_tuned, [examples[i].text for i in texts], batch_size
+        )
     else:
         found = _entities(
             fine_tuned,
@@ -162,7 +185,8 @@ def sentence_results(
     labelled = label_words(
         fine_tuned,
         [examples[i].tokens for i in words],
-        [examples[i].document for i in words],
+        # No input is another's context: each answer is its own.
+        range(len(words)),
         batch_size,
     )
     for i, (tags, scores) in zip(words, labelled, strict=True):
@@ -191,6 +215,16 @@ def outer_tags(tags: Sequence[str], scheme: str) -> list[str]:
     return list(convert(tags, INNER, scheme))
 
 
+def _check_entity_tags(examples):
+    for example in examples:
+        for tag in example.tags:
+            if tag != OUTSIDE and not is_entity_tag(tag):
+                raise InputError(
+                    f"{example.where}: expected tags of entities (O, B-TYPE, "
+                    f"I-TYPE), as the model has, found {tag!r}; check --tag."
+                )
+
+
 def _entities(fine_tuned, texts, batch_size, aggregation):
     split = split_text(fine_tuned.tokenizer, texts)
     by_piece = predict_pieces(fine_tuned, split, range(len(split)), batch_size)
@@ -209,7 +243,7 @@ def _entities(fine_tuned, texts, batch_size, aggregation):
     ]
 
 
-def _restored(fine_tuned, texts):
+def _restored(fine_tuned, texts, batch_size):
     """Texts with the punctuation and capitals that the model gives them."""
     bare = [
         [pair[0] for pair in map(strip_word, text.split()) if pair]
@@ -223,6 +257,8 @@ def _restored(fine_tuned, texts):
             "scores": [float(score) for score in scores],
         }
         for words, (tags, scores) in zip(
-            bare, label_words(fine_tuned, bare), strict=True
+            bare,
+            label_words(fine_tuned, bare, batch_size=batch_size),
+            strict=True,
         )
     ]

@@ -90,7 +90,8 @@ class BestState:
     def offer(self, model, metrics, monitor, stage, epoch) -> bool:
         """Keeps the model's weights if the metrics are the best so far."""
         key = (metrics[monitor], -metrics["loss"])
-        if not key > self.key:
+        # A network of NaNs still names a class, so its metric is a number.
+        if np.isnan(key).any() or key <= self.key:
             return False
         self.key, self.stage, self.epoch = key, stage, epoch
         self.keep(model)
@@ -157,6 +158,11 @@ def set_trainable(task, blocks: int | None, pooler_is_random: bool = False):
         encoder.pooler.trainable = False  # a tagger never runs it
     if blocks is None:
         return
+    if blocks > encoder.num_layers:
+        raise ValueError(
+            f"`blocks` must be at most {encoder.num_layers}, the blocks of "
+            f"the encoder. Received: blocks={blocks}"
+        )
     frozen = encoder.num_layers - blocks
     encoder.embeddings.trainable = False
     for block in encoder.blocks[:frozen]:
@@ -207,6 +213,7 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
     part.fit(
         batches,
         epochs=stage.epochs,
+        shuffle=False,  # `Batches` does, and knows the right order
         verbose=0,
         callbacks=[watch, *trainer.callbacks],
     )
@@ -278,19 +285,20 @@ def _standardise(part, features):
 
 def _compile(part, stage, total_steps, task, trainer):
     """A fresh optimizer and schedule: nothing carries over from a stage."""
-    part.compile(
-        optimizer=make_optimizer(
-            part.trainable_variables,
-            stage.learning_rate,
-            total_steps,
-            warmup=stage.warmup,
-            weight_decay=trainer.weight_decay,
-            clip_norm=trainer.clip_norm,
-            layer_decay=stage.layer_decay,
-            num_layers=task.encoder.num_layers,
-        ),
-        loss=trainer.loss,
+    optimizer = make_optimizer(
+        part.trainable_variables,
+        stage.learning_rate,
+        total_steps,
+        warmup=stage.warmup,
+        weight_decay=trainer.weight_decay,
+        clip_norm=trainer.clip_norm,
+        layer_decay=stage.layer_decay,
+        num_layers=task.encoder.num_layers,
     )
+    # Keras does this for models of that policy; only the encoder has it here.
+    if task.encoder.dtype_policy.name == "mixed_float16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    part.compile(optimizer=optimizer, loss=trainer.loss)
 
 
 def _digest(variable) -> int:

@@ -152,8 +152,9 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
     known = tag_names(inner["train"])
     if len(known) < 2:
         raise InputError(
-            f"{options.data or options.train}: expected at least two "
-            f'different tags, found only "{known[0]}"; check --tag.'
+            f"{options.data or options.train}: expected words with at least "
+            f"two different tags, found {', '.join(known) or 'no word'}; "
+            "check --tag."
         )
     for name in ("validation", "test"):
         pairs = ((e.where, t) for e in inner[name] for t in e.tags)
@@ -195,7 +196,7 @@ def _scorer(windows, examples, labels, scheme):
     """The validation metrics of a tagger, from its outputs by window."""
     gold = [example.tags for example in examples]
     column = {label: i for i, label in enumerate(labels)}
-    ids = np.array([column.get(t, -1) for t in _all_tags(examples)])
+    ids = np.array([column.get(t, -1) for t in _all_tags(examples)], "int64")
     ends = np.cumsum([len(tags) for tags in gold])
 
     def score(outputs):
@@ -207,7 +208,8 @@ def _scorer(windows, examples, labels, scheme):
         chosen = [labels[i] for i in probabilities.argmax(axis=-1)]
         starts = np.concatenate([[0], ends[:-1]])
         predicted = [chosen[a:b] for a, b in zip(starts, ends, strict=True)]
-        loss = float(-np.log(np.maximum(right, 1e-12)).mean())
+        losses = -np.log(np.maximum(right, 1e-12))
+        loss = float(losses.sum() / max(1, len(losses)))
         return {"loss": loss, **tag_scores(gold, predicted, scheme)}
 
     return score

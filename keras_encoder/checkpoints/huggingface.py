@@ -1,5 +1,7 @@
 """Hugging Face BERT folders: one table of names, used both ways."""
 
+import pathlib
+
 import numpy as np
 from safetensors.numpy import save_file
 
@@ -218,12 +220,14 @@ def to_array(variable):
 
 def save_tensors(tensors, folder):
     """Writes `model.safetensors` into an existing folder."""
+    path = pathlib.Path(folder) / safetensors_files.SINGLE
     save_file(
         tensors,
-        f"{folder}/{safetensors_files.SINGLE}",
+        path,
         # transformers refuses files that do not say who they are for.
         metadata={"format": "pt"},
     )
+    path.chmod(0o644)  # the library makes it private
 
 
 def plain_names(tensors, source):

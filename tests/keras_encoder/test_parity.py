@@ -38,7 +38,7 @@ def real_inputs(tokenizer, lengths):
     return batch
 
 
-@pytest.mark.parametrize("lengths", [[1], [2, 9, 5], [64, 1, 17], [200, 150]])
+@pytest.mark.parametrize("lengths", [[1], [64, 2, 17], [200, 150]])
 def test_minilm_on_real_text(minilm, lengths):
     encoder, reference, tokenizer = minilm
     assert_equals_transformers(
@@ -48,9 +48,9 @@ def test_minilm_on_real_text(minilm, lengths):
 
 def test_minilm_with_random_masks(minilm):
     encoder, reference, tokenizer = minilm
-    inputs = real_inputs(tokenizer, [31, 31, 31])
+    inputs = real_inputs(tokenizer, [64, 64, 64])
     random = np.random.default_rng(8)
-    inputs["padding_mask"] = random.integers(0, 2, (3, 31)).astype("int32")
+    inputs["padding_mask"] = random.integers(0, 2, (3, 64)).astype("int32")
     inputs["padding_mask"][:, 0] = 1
     assert_equals_transformers(encoder, reference, inputs)
 

@@ -25,8 +25,7 @@ def block(**arguments):
     return set_sine_weights(layer)
 
 
-@BOTH
-def test_contract(norm_first):
+def test_contract():
     check_layer(
         EncoderBlock,
         lambda: dict(
@@ -34,9 +33,8 @@ def test_contract(norm_first):
             intermediate_dim=INTERMEDIATE,
             dropout=0.1,
             attention_dropout=0.2,
-            activation="relu" if norm_first else "gelu",
+            activation="relu",
             layer_norm_epsilon=1e-5,
-            norm_first=norm_first,
             kernel_initializer="he_normal",
         ),
         states(),
