@@ -232,7 +232,16 @@ class Encoder(keras.Model):
         Args:
             inputs: as in the call of the encoder.
             training: bool or None. A frozen layer never runs in training mode.
+
+        Raises:
+            ValueError: if `inputs` is no dict with `token_ids`.
         """
+        if not isinstance(inputs, dict) or "token_ids" not in inputs:
+            found = sorted(inputs) if isinstance(inputs, dict) else inputs
+            raise ValueError(
+                "`inputs` must be a dict with `token_ids` and, optionally, "
+                f"`segment_ids` and `padding_mask`. Received: {found}"
+            )
         return self.embeddings(
             inputs["token_ids"],
             inputs.get("segment_ids"),

@@ -8,6 +8,7 @@ label, however long its sentence is.
 """
 
 import dataclasses
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -79,13 +80,19 @@ def split_text(tokenizer, texts: Sequence[str]) -> list[Sentence]:
     """Cuts texts into words and pieces as the tokenizer does.
 
     These are the words of transformers' pipeline, with offsets into the
-    text.
+    text; but an accent that the tokenizer strips from the end of a word
+    belongs to the word.
     """
     result = []
-    for encoding in tokenizer.encode(list(texts)) if texts else []:
+    encodings = tokenizer.encode(list(texts)) if texts else []
+    for text, encoding in zip(texts, encodings, strict=True):
         words = [word for word in encoding.word_ids if word is not None]
         num_words = words[-1] + 1 if words else 0
-        result.append(_sentence(tokenizer, encoding, num_words))
+        sentence = _sentence(tokenizer, encoding, num_words)
+        for span in sentence.offsets:
+            while unicodedata.combining(text[span[1] : span[1] + 1] or " "):
+                span[1] += 1
+        result.append(sentence)
     return result
 
 

@@ -1,6 +1,7 @@
 """Options of a dataclass from a command line or a YAML file, checked."""
 
 import argparse
+import contextlib
 import dataclasses
 import difflib
 import math
@@ -97,7 +98,8 @@ def read_config_file(path: str, options: type) -> dict:
 def convert_text(text: str, field: dataclasses.Field):
     """Reads an option of the command line, checked like `check_value`."""
     kind, optional = _kind(field.type)
-    if optional and text.lower() in ("none", ""):
+    # Of text, "none" is a value: the name of a column, or what to classify.
+    if optional and kind is not str and text.lower() in ("none", ""):
         return None
     try:
         value = kind(text)
@@ -116,10 +118,17 @@ def check_value(value, field: dataclasses.Field, where: str):
     if value is None and optional:
         return None
     is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if kind is float and is_whole:
-        value = float(value)
+    if kind is float and (is_whole or isinstance(value, str)):
+        with contextlib.suppress(ValueError):
+            value = float(value)  # YAML reads 2e-5 as text
+    # An empty text is most often a shell variable that was never set.
+    is_empty = value == "" and not field.metadata.get("may_be_empty")
     # A bool is an int to Python.
-    if type(value) is not kind or (kind is float and math.isnan(value)):
+    if (
+        type(value) is not kind
+        or is_empty
+        or (kind is float and not math.isfinite(value))
+    ):
         raise InputError(f"{where}: expected {_NAMES[kind]}, found {value!r}.")
     choices = field.metadata.get("choices")
     if choices and value not in choices:

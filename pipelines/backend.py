@@ -17,15 +17,18 @@ BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
 def choose_backend() -> str:
     """Sets `KERAS_BACKEND` and returns it.
 
-    The variable wins, then Keras' own settings file, then the first backend
-    that is installed.
+    The variable wins, then Keras' own settings file if it names a backend
+    that is installed (Keras writes TensorFlow there, whatever is), then the
+    first one that is.
 
     Raises:
         InputError: if the backend is unknown or not installed.
     """
-    name = os.environ.get("KERAS_BACKEND") or _from_keras_settings()
-    if name is None:
-        name = next((b for b in BACKENDS if _is_installed(b)), None)
+    name = os.environ.get("KERAS_BACKEND")
+    if not name:
+        names = (_from_keras_settings(), *BACKENDS)
+        known = (name for name in names if name in BACKENDS)
+        name = next((name for name in known if _is_installed(name)), None)
         if name is None:
             raise InputError(
                 "No backend is installed. Install one: "

@@ -29,7 +29,12 @@ from pipelines.recipe import (
     weights_by_label,
 )
 from pipelines.stages import Trainer, TrainingData, run_stages
-from pipelines.texts import predict_scores, score_texts, tokenise
+from pipelines.texts import (
+    check_segments,
+    predict_scores,
+    score_texts,
+    tokenise,
+)
 
 # The metric of the validation data that chooses the weights to keep.
 MONITOR = {
@@ -60,7 +65,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
 
     keras.utils.set_random_seed(options.seed)
     start = load_pretrained(options)
-    _check_pairs(start.encoder, splits, options)
+    _check_pairs(start.encoder, splits)
     model = SequenceClassifier(
         start.encoder, len(labels), dropout=start.encoder.dropout
     )
@@ -80,6 +85,12 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
             f"{options.max_length} tokens and are cut (--max-length)."
         )
     targets = _targets(options.problem, splits.train, labels)
+    mean, deviation = 0.0, 1.0
+    if options.problem == "regression":
+        # A head learns these at the rates that suit classes; values of
+        # hundreds it would never reach.
+        mean, deviation = targets.mean(), targets.std() or 1.0
+        targets = (targets - mean) / deviation
     records, best = run_stages(
         model,
         make_stages(options, start.is_random),
@@ -87,7 +98,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         held_out,
         Trainer(
             loss=make_loss(options),
-            score=_scorer(splits.validation, labels, settings),
+            score=_scorer(splits.validation, labels, settings, mean, deviation),
             monitor=MONITOR[options.problem],
             batch_size=options.batch_size,
             weight_decay=options.weight_decay,
@@ -96,6 +107,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         ),
         start.pooler_is_random,
     )
+    kernel, bias = model.logits.get_weights()
+    model.logits.set_weights([kernel * deviation, bias * deviation + mean])
     if options.problem == "multi_label":
         _fit_thresholds(fine_tuned, splits.validation, options.batch_size)
     metrics = {
@@ -170,21 +183,19 @@ def make_loss(options: ClassifyOptions) -> keras.losses.Loss:
     )
 
 
-def _check_pairs(encoder, splits, options):
-    has_pairs = any(e.text_pair is not None for e in splits.train)
-    if has_pairs and encoder.num_segments < 2:
-        raise InputError(
-            f"--encoder {options.encoder}: knows one segment only, but the "
-            "data have pairs of texts."
-        )
+def _check_pairs(encoder, splits):
+    examples = (*splits.train, *splits.validation, *splits.test)
+    if any(e.text_pair is not None for e in examples):
+        check_segments(encoder)
 
 
-def _scorer(examples, labels, settings):
+def _scorer(examples, labels, settings, mean, deviation):
     """The metrics of the validation data, from a model's outputs by row."""
     gold = [example.label for example in examples]
 
     def score(outputs):
-        scores = decisions.to_scores(np.stack(outputs), settings["problem"])
+        outputs = np.stack(outputs) * deviation + mean
+        scores = decisions.to_scores(outputs, settings["problem"])
         return decisions.score(gold, scores, labels, settings)
 
     return score

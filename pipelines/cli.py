@@ -22,6 +22,7 @@ COMMANDS = {
     "tag": ("pipelines.tag", recipe_options.TagOptions),
     "evaluate": ("pipelines.evaluate", recipe_options.EvaluateOptions),
     "predict": ("pipelines.predict", recipe_options.PredictOptions),
+    "benchmark": ("pipelines.benchmark", recipe_options.BenchmarkOptions),
     "info": ("pipelines.info", recipe_options.InfoOptions),
 }
 DONE, FAILED, WRONG_INPUT, STOPPED = 0, 1, 2, 130

@@ -21,9 +21,10 @@ def choose_labels(
         probabilities: (words, labels).
         labels: in the order of the columns.
         constrained: whether the scheme's rules hold, else each word has its
-            most probable label.
+            most probable label. IOB1 and plain labels have no rules.
     """
-    if not constrained or len(probabilities) == 0:
+    has_rules = scheme_of_labels(labels) not in ("IOB1", PLAIN)
+    if not (constrained and has_rules and len(probabilities)):
         return probabilities.argmax(axis=-1)
     return constrained_decode(np.log(np.maximum(probabilities, 1e-30)), labels)
 

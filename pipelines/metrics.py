@@ -5,6 +5,9 @@ import warnings
 import numpy as np
 from sklearn import metrics
 
+# Keeps the loss of a certain and wrong prediction finite.
+_LEAST = 1e-12
+
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Probabilities (..., classes) that sum to 1."""
@@ -91,17 +94,19 @@ def multi_label_scores(
     truth = np.array([[name in names for name in every] for names in gold])
     predicted = np.zeros_like(truth)
     predicted[:, : len(labels)] = chosen
-    precision, recall, f1, support = metrics.precision_recall_fscore_support(
-        truth, predicted, average=None, zero_division=0
-    )
+    right = (truth & predicted).sum(axis=0)
+    support, named = truth.sum(axis=0), predicted.sum(axis=0)
+    precision = right / np.maximum(named, 1)
+    recall = right / np.maximum(support, 1)
+    f1 = 2 * right / np.maximum(named + support, 1)
     chance = np.clip(probabilities, 1e-7, 1 - 1e-7)
     known = truth[:, : len(labels)]
     loss = -np.where(known, np.log(chance), np.log1p(-chance)).mean()
     seen = truth.any(axis=0) | predicted.any(axis=0)
     return {
         "accuracy": float((truth == predicted).all(axis=1).mean()),
-        "micro_f1": metrics.f1_score(
-            truth, predicted, average="micro", zero_division=0
+        "micro_f1": float(
+            2 * right.sum() / max(1, named.sum() + support.sum())
         ),
         "macro_f1": float(f1[seen].mean()) if seen.any() else 0.0,
         "loss": float(loss),
@@ -131,14 +136,12 @@ def regression_scores(gold: list[float], predicted: np.ndarray) -> dict:
     """
     gold = np.asarray(gold, dtype="float64")
     predicted = np.asarray(predicted, dtype="float64")
-    error = metrics.mean_squared_error(gold, predicted)
+    error = np.mean((gold - predicted) ** 2)
     varies = gold.std() > 0 and predicted.std() > 0
     return {
         "mean_squared_error": float(error),
         "loss": float(error),
-        "mean_absolute_error": float(
-            metrics.mean_absolute_error(gold, predicted)
-        ),
+        "mean_absolute_error": float(np.mean(np.abs(gold - predicted))),
         "r2": float(1 - error / gold.var()) if gold.std() > 0 else 0.0,
         "pearson": float(np.corrcoef(gold, predicted)[0, 1]) if varies else 0.0,
     }
@@ -184,6 +187,6 @@ def _negative_log_likelihood(gold, probabilities, labels):
     column = {label: i for i, label in enumerate(labels)}
     rows = [i for i, label in enumerate(gold) if label in column]
     if not rows:
-        return float("inf")
+        return float(-np.log(_LEAST))
     chosen = probabilities[rows, [column[gold[i]] for i in rows]]
-    return float(-np.log(np.maximum(chosen, 1e-12)).mean())
+    return float(-np.log(np.maximum(chosen, _LEAST)).mean())

@@ -10,6 +10,7 @@ import yaml
 
 import keras_encoder
 from keras_encoder.checkpoints.config import read_config
+from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.huggingface_heads import (
     load_classifier,
     load_tagger,
@@ -87,9 +88,7 @@ def read_model_folder(path: str) -> FineTuned:
     folder = pathlib.Path(path)
     if not folder.is_dir():
         raise InputError(f"--model {path}: no such folder.")
-    settings = {}
-    if (folder / SETTINGS).exists():
-        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    settings = _read_settings(folder / SETTINGS)
     config = read_config(folder)
     names = str(config.get("architectures"))
     if "TokenClassification" in names or "TokenTagger" in names:
@@ -98,9 +97,28 @@ def read_model_folder(path: str) -> FineTuned:
     else:
         model, labels, _ = load_classifier(folder)
         defaults = _classifier_defaults(config, labels)
-    defaults["max_length"] = model.encoder.max_sequence_length
+    longest = model.encoder.max_sequence_length
+    settings = {**defaults, "max_length": longest, **settings}
+    if settings["max_length"] not in range(3, longest + 1):
+        raise CheckpointError(
+            f"{folder / SETTINGS}: expected max_length to be 3 to {longest}, "
+            f"found {settings['max_length']!r}."
+        )
     tokenizer = Tokenizer.from_folder(folder)
-    return FineTuned(model, tokenizer, labels, {**defaults, **settings})
+    return FineTuned(model, tokenizer, labels, settings)
+
+
+def _read_settings(path):
+    """Content of `keras_encoder.json`; {} where transformers wrote a folder."""
+    if not path.exists():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CheckpointError(f"{path}: expected JSON ({error}).") from error
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{path}: expected a JSON object.")
+    return settings
 
 
 # Ours -> Hugging Face's `problem_type`.

@@ -203,7 +203,7 @@ class PredictOptions:
     """Options of `predict`: labels for new texts, as JSON lines."""
 
     model: str = _option(dataclasses.MISSING, "model folder")
-    text: str | None = _option(None, "one text, given here")
+    text: str | None = _option(None, "one text, given here", may_be_empty=True)
     input: str | None = _option(
         None, "JSON lines, CSV or plain lines; - reads standard input"
     )
@@ -224,3 +224,22 @@ class InfoOptions:
 
     encoder: str = _option("bert-base", "as for classify")
     length: int = _option(512, "tokens of an input", range=COUNT)
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchmarkOptions:
+    """Options of `benchmark`: speed as ratios, measured in one run."""
+
+    mode: str = _option("train", "what a step does", choices=("train", "infer"))
+    precision: str = _option(
+        "float32",
+        "of the computation",
+        choices=("float32", "bfloat16", "float16"),
+    )
+    encoder: str = _option("minilm-l6-h384", "a size, such as bert-base")
+    batch_size: int = _option(32, "texts a step", range=COUNT)
+    length: int = _option(128, "tokens a text", range=(1, 512))
+    repeats: int = _option(5, "counted steps, after two warm-ups", range=COUNT)
+    peer: bool = _option(
+        False, "measure transformers on PyTorch, too (if installed)"
+    )

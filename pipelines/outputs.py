@@ -41,6 +41,8 @@ def choose_output(output: str | None, overwrite: bool, task: str):
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"--output {path}: {parent} is a file, not a folder.")
     if not os.access(parent, os.W_OK):
         raise InputError(f"--output {path}: {parent} cannot be written.")
     return path
@@ -53,22 +55,23 @@ def new_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
     An exception or Ctrl-C inside leaves whatever stood at `path` untouched
     and nothing else behind.
     """
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    path = path.resolve()  # a link stays a link
+    path.parent.mkdir(parents=True, exist_ok=True)
     scratch = pathlib.Path(
-        tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
+        tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent)
     )
+    old = scratch.with_name(scratch.name + "-old")
     try:
         yield scratch
         scratch.chmod(0o755)  # mkdtemp makes it private
         if path.exists():
-            old = scratch.with_name(scratch.name + "-old")
             path.rename(old)
-            scratch.rename(path)
-            shutil.rmtree(old)
-        else:
-            scratch.rename(path)
+        scratch.rename(path)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.rename(path)
+        for leftover in (old, scratch):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -78,7 +81,14 @@ def new_file(path: str) -> Iterator[io.TextIOBase]:
     Raises:
         InputError: if the folder of `path` cannot be written.
     """
-    target = pathlib.Path(path).absolute()
+    target = pathlib.Path(path)
+    if target.is_dir():
+        raise InputError(f"--output {path}: expected a file, found a folder.")
+    if target.exists() and not target.is_file():  # a pipe or device
+        with open(target, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    target = target.resolve()  # a link stays a link
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(

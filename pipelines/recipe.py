@@ -13,7 +13,7 @@ from pipelines.stages import Stage
 
 # A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
 VOCABULARY = "minilm-l6"
-_POLICIES = {
+POLICIES = {
     "float32": "float32",
     "bfloat16": "mixed_bfloat16",
     "float16": "mixed_float16",
@@ -43,7 +43,7 @@ def load_pretrained(options: FineTuneOptions) -> Pretrained:
     Raises:
         InputError: if it cannot read `max_length` tokens.
     """
-    overrides = {"dtype": _POLICIES[options.precision]}
+    overrides = {"dtype": POLICIES[options.precision]}
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
         overrides["attention_dropout"] = options.dropout
@@ -76,11 +76,20 @@ def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
 
     There is nothing to adapt to in a random encoder: its first stage has 0
     epochs.
+
+    Raises:
+        InputError: if no stage has epochs.
     """
+    adapt_epochs = 0 if is_random else options.adapt_epochs
+    if not adapt_epochs and not options.finetune_epochs:
+        raise InputError(
+            "--adapt-epochs and --finetune-epochs: expected one of them to be "
+            "1 or more; an encoder with random weights is never adapted to."
+        )
     return [
         Stage(
             "adapt",
-            0 if is_random else options.adapt_epochs,
+            adapt_epochs,
             options.adapt_learning_rate,
             blocks=0,
             warmup=0.0,

@@ -23,8 +23,8 @@ from pipelines.entities import (
     find_entities,
     word_probabilities,
 )
-from pipelines.model_folder import FineTuned
 from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
 from pipelines.schemes import (
     INNER,
     OUTSIDE,
@@ -91,12 +91,16 @@ def label_words(
     constrained = fine_tuned.settings["constrained"]
     # Models of ours have inner labels or plain ones; others what they like.
     scheme = scheme_of_labels(fine_tuned.labels)
+    is_inner = scheme == INNER or PLAIN in (
+        scheme,
+        fine_tuned.settings["scheme"],
+    )
     results = []
     for sentence, pieces in zip(split, by_piece, strict=True):
         words = word_probabilities(pieces, sentence, "first")
         chosen = choose_labels(words, fine_tuned.labels, constrained)
         tags = [fine_tuned.labels[i] for i in chosen]
-        if scheme not in (INNER, PLAIN):
+        if not is_inner:
             tags = list(convert(tags, scheme, INNER))
         results.append((tags, words[np.arange(len(chosen)), chosen]))
     return results

@@ -6,9 +6,12 @@ from pipelines import decisions
 from pipelines.batching import Inputs, Rows, predict_rows
 from pipelines.console import Progress
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 
 _CHUNK = 1024
+# A token of each text beside [CLS] and two [SEP].
+_ROOM_FOR_PAIR = 5
 
 
 def tokenise(
@@ -26,6 +29,11 @@ def tokenise(
         texts were cut.
     """
     has_pairs = any(example.text_pair is not None for example in examples)
+    if has_pairs and max_length < _ROOM_FOR_PAIR:
+        raise InputError(
+            f"{max_length} tokens (--max-length) have no room for a pair of "
+            f"texts; expected {_ROOM_FOR_PAIR} or more."
+        )
     ids, segments, cut = [], [], 0
     with Progress("tokenise", len(examples)) as progress:
         for start in range(0, len(examples), _CHUNK):
@@ -46,6 +54,15 @@ def tokenise(
     return Inputs(columns, pad_values, longest=max_length), cut
 
 
+def check_segments(encoder) -> None:
+    """Raises InputError if an encoder cannot tell two texts apart."""
+    if encoder.num_segments < 2:
+        raise InputError(
+            "The encoder knows one segment only, but the data have pairs of "
+            "texts."
+        )
+
+
 def predict_scores(
     fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
 ) -> np.ndarray:
@@ -53,6 +70,8 @@ def predict_scores(
     inputs, _ = tokenise(
         fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
     )
+    if "segment_ids" in inputs.columns:
+        check_segments(fine_tuned.model.encoder)
     logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
     with Progress("predict", len(examples)) as progress:
         for rows, some in predict_rows(

@@ -10,6 +10,7 @@ from keras_encoder.checkpoints import (
     keras_hub,
     tensorflow,
 )
+from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.checkpoints.report import LoadReport
 from keras_encoder.encoder import Encoder
@@ -68,7 +69,19 @@ def _load(spec, overrides, with_tokenizer):
         )
         encoder, report = read_encoder(folder, **overrides)
         tokenizer = read_tokenizer(folder) if with_tokenizer else None
+    if tokenizer is not None:
+        _check_vocabulary(encoder, tokenizer, spec)
     return encoder, tokenizer, dataclasses.replace(report, source=spec)
+
+
+def _check_vocabulary(encoder, tokenizer, spec):
+    """Raises if a token has no embedding; JAX would read NaN for it."""
+    if tokenizer.vocabulary_size > encoder.vocabulary_size:
+        raise CheckpointError(
+            f"{spec}: the tokenizer has {tokenizer.vocabulary_size} ids, the "
+            f"encoder embeddings for {encoder.vocabulary_size}. They belong "
+            "to different models."
+        )
 
 
 def _open_folder(spec):

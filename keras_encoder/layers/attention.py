@@ -35,6 +35,8 @@ def attention_probabilities(query, key, bias=None):
     scores = ops.cast(scores, "float32")
     if bias is not None:
         scores = scores + bias
+    if scores.shape[-1] == 1:
+        return ops.exp(scores - scores)  # 1; Keras warns of such a softmax
     return ops.softmax(scores, axis=-1)
 
 

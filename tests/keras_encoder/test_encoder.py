@@ -229,6 +229,19 @@ def test_an_input_longer_than_the_positions_is_refused():
         tiny_encoder()({"token_ids": tokens})
 
 
+@pytest.mark.parametrize(
+    ("inputs", "received"),
+    [
+        (np.zeros((2, 3), "int32"), "Received: "),
+        ({"input_ids": np.zeros((2, 3), "int32")}, r"Received: \['input_ids"),
+    ],
+)
+def test_inputs_without_token_ids_are_refused(inputs, received):
+    with pytest.raises(ValueError, match="dict with `token_ids`") as raised:
+        tiny_encoder()(inputs)
+    assert re.search(received, str(raised.value))
+
+
 def test_weights_exist_before_the_first_call():
     assert Encoder(**arguments()).count_params() > 0
 
@@ -240,10 +253,12 @@ def test_initial_values_are_those_of_bert():
     for variable in encoder.weights:
         values = variable.numpy()
         if variable.name in ("kernel", "embeddings"):
-            # A normal distribution cut at two deviations.
-            assert np.abs(values).max() <= 0.04 + 1e-6, variable.path
-            if values.size > 1000:
-                assert 0.016 < values.std() < 0.02, variable.path
+            if values.size < 1000:
+                continue
+            # A normal distribution cut at two deviations. Keras cuts almost
+            # all draws on PyTorch; without a cut 4.6 % lie outside.
+            assert 0.016 < values.std() < 0.02, variable.path
+            assert (np.abs(values) > 0.04).mean() < 0.001, variable.path
         else:
             expected = 1.0 if variable.name == "gamma" else 0.0
             np.testing.assert_array_equal(values, expected)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
-from pipelines.errors import InputError
 from pipelines.data.conll import read_conll
+from pipelines.errors import InputError
 from pipelines.schemes import (
     convert,
     count_irregular,

@@ -298,6 +298,7 @@ def test_a_random_pooler_is_never_frozen():
 
 @pytest.mark.parametrize(("blocks", "random_pooler"), [(1, False), (0, True)])
 def test_stored_features_train_like_the_whole_model(blocks, random_pooler):
+    everything = len(LENGTHS)  # in one batch, however rows are grouped
     stage = Stage("some", 2, 0.01, blocks=blocks, warmup=0.0)
     task = task_model()
     run_stages(
@@ -305,13 +306,13 @@ def test_stored_features_train_like_the_whole_model(blocks, random_pooler):
         [stage],
         training_data(),
         inputs(),
-        trainer(scripted([0.5, 0.6])),
+        trainer(scripted([0.5, 0.6]), batch_size=everything),
         random_pooler,
     )
     whole = task_model()
     set_trainable(whole, blocks, random_pooler)
     data = training_data()
-    batches = Batches(data.inputs, data.targets, data.weights, BATCH_SIZE, 1)
+    batches = Batches(data.inputs, data.targets, data.weights, everything, 1)
     optimizer = make_optimizer(
         whole.trainable_variables, 0.01, 2 * len(batches), warmup=0.0
     )

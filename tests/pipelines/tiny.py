@@ -108,12 +108,12 @@ def norm(name: str, width: int):
     yield f"{name}.LayerNorm.bias", (width,)
 
 
-def rows(count: int = 60, longest: int = 12) -> list[tuple[str, str]]:
+def rows(count: int = 60, longest: int = 6) -> list[tuple[str, str]]:
     """(text, topic) pairs of 2 to `longest` words; each topic in turn."""
     made = []
     for i in range(count):
         topic = list(TOPICS)[i % len(TOPICS)]
-        own, length = TOPICS[topic], 2 + 5 * i % (longest - 1)
+        own, length = TOPICS[topic], 2 + 3 * i % (longest - 1)
         words = [
             (own if (i + j) % 3 else COMMON)[(7 * i + 3 * j) % 8]
             for j in range(length)
@@ -126,6 +126,13 @@ def write_csv(path: pathlib.Path, lines, header=("text", "label")) -> str:
     """Writes rows as a CSV file and returns its path as a string."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *lines])
+    return str(path)
+
+
+def write_jsonl(path: pathlib.Path, objects) -> str:
+    """Writes objects as JSON lines and returns the path as a string."""
+    lines = (json.dumps(each, ensure_ascii=False) for each in objects)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return str(path)
 
 

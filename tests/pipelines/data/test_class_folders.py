@@ -2,9 +2,9 @@ import gzip
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.class_folders import read_class_folders
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.columns import Columns, choose_columns, example_from
+from pipelines.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import pathlib
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.conll import read_conll
+from pipelines.errors import InputError
 
 SHARED = pathlib.Path(__file__).parents[3].parent / "shared" / "data"
 

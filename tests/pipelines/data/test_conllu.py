@@ -2,8 +2,8 @@ import pathlib
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.conllu import read_conllu
+from pipelines.errors import InputError
 
 SHARED = pathlib.Path(__file__).parents[3].parent / "shared" / "data"
 

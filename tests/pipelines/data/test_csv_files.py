@@ -5,9 +5,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.csv_files import read_csv, read_tsv
 from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.hf_disk import hf_splits, read_hf_disk, read_hf_rows
 from pipelines.data.sources import load_splits
+from pipelines.errors import InputError
 
 pa = pytest.importorskip("pyarrow")
 

@@ -5,9 +5,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.jsonl import read_jsonl
+from pipelines.errors import InputError
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.labels import (
     compare_label_sets,
@@ -15,6 +14,7 @@ from pipelines.data.labels import (
     normalise_examples,
     normalise_label,
 )
+from pipelines.errors import InputError
 
 
 def examples(*labels):

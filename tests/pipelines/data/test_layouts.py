@@ -2,8 +2,8 @@ import pathlib
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.layouts import data_suffix, folder_splits, split_of
+from pipelines.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.parquet import read_parquet
+from pipelines.errors import InputError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -9,9 +9,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.readers import read_examples
+from pipelines.errors import InputError
 
 bounded = hypothesis.settings(
     max_examples=60,

@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.readers import read_examples
+from pipelines.errors import InputError
 
 CSV = b"text,label\na,x\nb,y\n"
 CONTENT = {

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.sources import find_parts, load_splits
+from pipelines.errors import InputError
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.spans import SpanReport, read_spans
+from pipelines.errors import InputError
 from pipelines.schemes import to_spans
 
 INES = "🙂🙂 call Ines in Porto "

@@ -4,9 +4,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.splits import stratified_split
+from pipelines.errors import InputError
 
 
 def rows(*labels):

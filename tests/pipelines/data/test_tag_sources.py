@@ -4,9 +4,9 @@ import pathlib
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.tag_reading import read_tagged
 from pipelines.data.tag_sources import load_tagged_splits
+from pipelines.errors import InputError
 
 SHARED = pathlib.Path(__file__).parents[3].parent / "shared" / "data"
 TWENTY = "".join(f"-DOCSTART- O\n\nw{i} B-X\nx O\n\n" for i in range(20))

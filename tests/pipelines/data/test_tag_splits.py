@@ -2,9 +2,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TaggedExample
 from pipelines.data.tag_splits import split_documents
+from pipelines.errors import InputError
 
 
 def sentences(*documents):

@@ -7,12 +7,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
 from pipelines.data.conll import read_conll
 from pipelines.data.conllu import read_conllu
 from pipelines.data.spans import read_spans
 from pipelines.data.tag_reading import read_tagged
 from pipelines.data.tagged_jsonl import read_tagged_jsonl
+from pipelines.errors import InputError
 
 _PIECES = (
     b"\n", b"\r\n", b"\t", b" ", b"#", b"# newdoc\n", b"# text = a b\n",

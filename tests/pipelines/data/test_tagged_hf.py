@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.tag_reading import read_tagged
 from pipelines.data.tag_sources import load_tagged_splits
+from pipelines.errors import InputError
 
 pyarrow = pytest.importorskip("pyarrow")
 

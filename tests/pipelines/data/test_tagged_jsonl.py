@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.tagged_jsonl import read_tagged_jsonl
+from pipelines.errors import InputError
 
 
 @pytest.fixture

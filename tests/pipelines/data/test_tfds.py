@@ -2,10 +2,10 @@ import builtins
 
 import pytest
 
-from pipelines.errors import InputError
 from pipelines.data.examples import TextExample
 from pipelines.data.sources import load_splits
 from pipelines.data.tfds import read_tfds, tfds_splits
+from pipelines.errors import InputError
 
 # TensorFlow and its data sets warn of their own future.
 pytestmark = pytest.mark.filterwarnings("default")

