@@ -62,8 +62,7 @@ def import_keras() -> str:
             # Its advice on retracing is for who writes the training loop.
             logging.getLogger("tensorflow").setLevel(logging.ERROR)
         version = _version(name)
-        devices = keras.distribution.list_devices()
-    device = devices[0] if devices else "cpu:0"
+        device = _device(keras)
     return f"Backend: {name} {version} on {device} (Keras {keras.__version__})"
 
 
@@ -84,6 +83,13 @@ def quiet_stderr():
     finally:
         os.dup2(saved, 2)
         os.close(saved)
+
+
+def _device(keras):
+    """Where tensors are put, such as `cpu:0`."""
+    if keras.backend.backend() == "torch":  # Keras has no list of these
+        return str(keras.ops.zeros(()).device)
+    return next(iter(keras.distribution.list_devices()), "cpu:0")
 
 
 def _is_installed(name):

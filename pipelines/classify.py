@@ -63,7 +63,6 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     labels = label_names(splits.train) or ("score",)
     weights = _example_weights(options, splits.train, labels)
 
-    keras.utils.set_random_seed(options.seed)
     start = load_pretrained(options)
     _check_pairs(start.encoder, splits)
     model = SequenceClassifier(

@@ -1,9 +1,12 @@
 """`keras-encoder COMMAND`: options from the command line or a YAML file."""
 
 import argparse
+import contextlib
 import dataclasses
 import importlib
+import signal
 import sys
+import threading
 
 from pipelines import options as recipe_options
 from pipelines.arguments import (
@@ -35,19 +38,17 @@ def main(argv: list[str] | None = None) -> int:
         The exit code: 0 done, 1 the run failed, 2 the input or an option is
         wrong, 130 stopped by Ctrl-C.
     """
-    try:
-        run(*parse(sys.argv[1:] if argv is None else argv))
-    except ValueError as error:
-        if not _is_of_the_user(error):
-            raise
-        print(f"keras-encoder: {error}", file=sys.stderr)
-        return WRONG_INPUT
-    except KeyboardInterrupt:
-        print("keras-encoder: stopped, nothing was written", file=sys.stderr)
-        return STOPPED
-    except BrokenPipeError:  # `| head` has read enough
-        sys.stderr.close()
-        return FAILED
+    for stream in (sys.stdout, sys.stderr):
+        # Whatever the system's code page is.
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    with _noting_ctrl_c() as stops:
+        try:
+            run(*parse(sys.argv[1:] if argv is None else argv))
+        except BrokenPipeError:  # `| head` has read enough
+            sys.stderr.close()
+            return FAILED
+        except (Exception, KeyboardInterrupt) as error:
+            return _exit_code(error, bool(stops))
     return DONE
 
 
@@ -111,7 +112,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _is_of_the_user(error: ValueError) -> bool:
+@contextlib.contextmanager
+def _noting_ctrl_c():
+    """Yields a list that Ctrl-C fills, since TensorFlow hides it at times.
+
+    Inside its C++ code a `KeyboardInterrupt` becomes some other error.
+    """
+    stops = []
+
+    def stop(number, frame):
+        stops.append(number)
+        raise KeyboardInterrupt
+
+    usual = signal.default_int_handler
+    if signal.getsignal(signal.SIGINT) is not usual or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        yield stops
+        return
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield stops
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _exit_code(error: BaseException, was_stopped: bool) -> int:
+    """Says what went wrong; raises what is a fault of ours."""
+    if was_stopped or isinstance(error, KeyboardInterrupt):
+        print("keras-encoder: stopped, nothing was written", file=sys.stderr)
+        return STOPPED
+    if not _is_of_the_user(error):
+        raise error
+    print(f"keras-encoder: {error}", file=sys.stderr)
+    return WRONG_INPUT
+
+
+def _is_of_the_user(error: BaseException) -> bool:
     """Whether the message is for the user, not the sign of a fault of ours."""
     if isinstance(error, InputError):
         return True

@@ -32,6 +32,15 @@ def evaluate(options: EvaluateOptions) -> dict:
     Raises:
         InputError: if an option or the data are wrong.
     """
+    if options.output is None:
+        return _evaluate(options)
+    with new_file(options.output) as file:
+        metrics = _evaluate(options)
+        file.write(json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
+    return metrics
+
+
+def _evaluate(options):
     fine_tuned = read_model_folder(options.model)
     if fine_tuned.settings["task"] == "tag":
         examples = _read_sentences(options, fine_tuned)
@@ -40,11 +49,7 @@ def evaluate(options: EvaluateOptions) -> dict:
         examples = _read_texts(options, fine_tuned)
         metrics = score_texts(fine_tuned, examples, options.batch_size)
     metrics = {"rows": len(examples), **metrics}
-    text = json.dumps(metrics, indent=2, ensure_ascii=False)
-    print(text)
-    if options.output is not None:
-        with new_file(options.output) as file:
-            file.write(text + "\n")
+    print(json.dumps(metrics, indent=2, ensure_ascii=False))
     return metrics
 
 

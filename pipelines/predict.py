@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -19,6 +20,7 @@ from pipelines.texts import text_results
 # Texts that are held at once: enough to batch by length, few enough for any
 # input to stream.
 CHUNK = 4096
+_STANDARD_INPUT = "standard input"
 
 
 def predict(options: PredictOptions) -> None:
@@ -33,17 +35,20 @@ def predict(options: PredictOptions) -> None:
     if (options.text is None) == (options.input is None):
         raise InputError("Give either --text or --input.")
     examples = _read(options)
-    fine_tuned = read_model_folder(options.model)
-    results = predict_stream(
-        fine_tuned, examples, options.batch_size, options.aggregation
-    )
     if options.output is None:
-        for result in results:
+        for result in _results(options, examples):
             print(json.dumps(result, ensure_ascii=False), flush=True)
         return
     with new_file(options.output) as file:
-        for result in results:
+        for result in _results(options, examples):
             file.write(json.dumps(result, ensure_ascii=False) + "\n")
+
+
+def _results(options, examples):
+    fine_tuned = read_model_folder(options.model)
+    yield from predict_stream(
+        fine_tuned, examples, options.batch_size, options.aggregation
+    )
 
 
 def predict_stream(
@@ -91,42 +96,62 @@ def _predict_chunk(fine_tuned, chunk, batch_size, aggregation):
 
 def _read(options) -> Iterator[TextExample]:
     if options.text is not None:
+        _check_unicode(options.text)
         return iter([TextExample(options.text, where="--text")])
     if options.input == "-":
         lines = enumerate(_standard_input(), start=1)
-        return _from_lines(lines, "standard input")
+        return _from_lines(lines, _STANDARD_INPUT)
+    if not os.path.exists(options.input):
+        raise InputError(f"--input {options.input}: no such file.")
     name = options.input.lower().removesuffix(".gz").removesuffix(".bz2")
     if name.endswith((".csv", ".tsv", ".parquet")):
         return read_examples(options.input, labelled=False)
     return _from_lines(read_lines(options.input), options.input)
 
 
+def _check_unicode(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:  # a byte that the shell passed on
+        raise InputError(
+            f"--text: expected UTF-8, found {error.object[error.start]!a}."
+        ) from error
+
+
 def _standard_input():
-    for raw in sys.stdin.buffer:
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
-                "standard input: expected UTF-8, found byte "
+                f"{_STANDARD_INPUT}:{number}: expected UTF-8, found byte "
                 f"0x{raw[error.start]:02x}."
             ) from error
-        yield line.removesuffix("\n").removesuffix("\r")
+        line = line.removesuffix("\n").removesuffix("\r")
+        yield line.removeprefix("\ufeff")
 
 
 def _from_lines(lines, source) -> Iterator[TextExample]:
-    """JSON objects if the first line is one, else each line is a text.
+    """JSON objects if the first text is one, else each line is a text.
 
     A blank line among plain texts is an empty text, so that every input line
     has its output; among JSON objects it is nothing.
     """
-    as_json = None
+    blank, as_json = [], None
     for number, line in lines:
-        if as_json is None and line.strip():
+        where = f"{source}:{number}"
+        if as_json is None and not line.strip():
+            blank.append(TextExample(line, where=where))
+            continue
+        if as_json is None:
             as_json = line.lstrip().startswith("{")
+            yield from () if as_json else blank
         if not as_json:
-            yield TextExample(line, where=f"{source}:{number}")
+            yield TextExample(line, where=where)
         elif line.strip():
-            yield _from_object(line, f"{source}:{number}")
+            yield _from_object(line, where)
+    if as_json is None:
+        yield from blank
 
 
 def _from_object(line, where) -> TextExample | TaggedExample:

@@ -2,6 +2,9 @@
 
 import collections
 import dataclasses
+import random
+
+import keras
 
 from keras_encoder.checkpoints.load import load_encoder
 from keras_encoder.checkpoints.locate import find_folder
@@ -38,11 +41,12 @@ class Pretrained:
 
 
 def load_pretrained(options: FineTuneOptions) -> Pretrained:
-    """Loads the encoder that the options name.
+    """Loads the encoder that the options name, and seeds all that is drawn.
 
     Raises:
         InputError: if it cannot read `max_length` tokens.
     """
+    _set_seed(options.seed)
     overrides = {"dtype": POLICIES[options.precision]}
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
@@ -69,6 +73,15 @@ def load_pretrained(options: FineTuneOptions) -> Pretrained:
     return Pretrained(
         encoder, tokenizer, not report.matched, report.pooler_is_random
     )
+
+
+def _set_seed(seed):
+    """Keras' own function would import TensorFlow on every backend."""
+    random.seed(seed)  # where Keras takes the seeds of its generators from
+    if keras.backend.backend() == "torch":
+        import torch
+
+        torch.manual_seed(seed)  # PyTorch's dropout knows no other
 
 
 def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:

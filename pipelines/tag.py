@@ -65,7 +65,6 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
     weights = weights_by_label(
         options.class_weights, labels, list(_all_tags(splits.train))
     )
-    keras.utils.set_random_seed(options.seed)
     start = load_pretrained(options)
     model = TokenTagger(
         start.encoder, len(labels), dropout=start.encoder.dropout

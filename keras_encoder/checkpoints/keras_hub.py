@@ -19,7 +19,8 @@ from keras_encoder.checkpoints.huggingface import (
     load_encoder_tensors,
     make_encoder,
 )
-from keras_encoder.tokenizer import SPECIAL_TOKENS, Tokenizer
+from keras_encoder.tokenizer import Tokenizer
+from keras_encoder.tokenizer_files import SPECIAL_TOKENS
 
 # Arguments that KerasHub's BertBackbone and our Encoder call the same.
 CONFIG = (

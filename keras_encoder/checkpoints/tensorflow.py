@@ -18,7 +18,8 @@ from keras_encoder.checkpoints.huggingface import (
     make_encoder,
 )
 from keras_encoder.checkpoints.weight_files import check_content
-from keras_encoder.tokenizer import Tokenizer, read_vocabulary
+from keras_encoder.tokenizer import Tokenizer
+from keras_encoder.tokenizer_files import read_vocabulary
 
 # Whole names of variables -> Hugging Face's names of tensors.
 NAMES = {

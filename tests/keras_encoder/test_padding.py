@@ -109,7 +109,6 @@ def test_a_fully_masked_row_is_finite_and_changes_no_other(dtype, tolerance):
 @pytest.mark.parametrize(
     ("dtype", "dropout"),
     [
-        ("float32", 0.0),
         ("float32", 0.3),
         ("mixed_bfloat16", 0.0),
         ("mixed_float16", 0.0),

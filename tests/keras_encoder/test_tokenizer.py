@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from keras_encoder.checkpoints.errors import CheckpointError
-from keras_encoder.tokenizer import SPECIAL_TOKENS, Tokenizer
+from keras_encoder.tokenizer import Tokenizer
+from keras_encoder.tokenizer_files import SPECIAL_TOKENS
 
 pytestmark = pytest.mark.backend_free
 

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_encoder.checkpoints.locate import find_folder
-from keras_encoder.tokenizer import SPECIAL_TOKENS, Tokenizer
+from keras_encoder.tokenizer import Tokenizer
+from keras_encoder.tokenizer_files import SPECIAL_TOKENS
 
 pytestmark = pytest.mark.backend_free
 

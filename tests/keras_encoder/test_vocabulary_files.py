@@ -6,7 +6,8 @@ import pytest
 import transformers
 
 from keras_encoder.checkpoints.errors import CheckpointError
-from keras_encoder.tokenizer import SPECIAL_TOKENS, Tokenizer, read_vocabulary
+from keras_encoder.tokenizer import Tokenizer
+from keras_encoder.tokenizer_files import SPECIAL_TOKENS, read_vocabulary
 
 pytestmark = pytest.mark.backend_free
 

@@ -92,7 +92,9 @@ def test_a_value_of_another_kind_is_refused(name, value):
 
 
 def test_only_a_text_to_classify_may_be_empty():
-    (text,) = (f for f in dataclasses.fields(PredictOptions) if f.name == "text")
+    (text,) = (
+        f for f in dataclasses.fields(PredictOptions) if f.name == "text"
+    )
     assert convert_text("", text) == ""
     assert convert_text("none", text) == "none"
 

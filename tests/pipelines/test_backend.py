@@ -58,9 +58,7 @@ def test_then_what_is_installed(machine):
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "openvino", None, 3])
-def test_settings_of_what_is_not_there_are_passed_over(
-    machine, tmp_path, name
-):
+def test_settings_of_what_is_not_there_are_passed_over(machine, tmp_path, name):
     """Keras writes "tensorflow" there by itself, whatever is installed."""
     machine("jax")
     settings(tmp_path, backend=name)

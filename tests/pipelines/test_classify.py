@@ -254,9 +254,7 @@ def test_a_random_encoder_has_nothing_to_adapt_to():
 )
 def test_a_size_is_trained_from_random_weights(options, tmp_path):
     _, metrics = classify(
-        replace(
-            options, encoder="bert-tiny", output=str(tmp_path / "model")
-        )
+        replace(options, encoder="bert-tiny", output=str(tmp_path / "model"))
     )
     assert [stage["name"] for stage in metrics["stages"]] == ["finetune"]
 

@@ -40,7 +40,9 @@ def inputs(lengths=LENGTHS):
     order = np.arange(total)
     return Inputs(
         {
-            "token_ids": Rows((7 * order % VOCABULARY).astype("int32"), lengths),
+            "token_ids": Rows(
+                (7 * order % VOCABULARY).astype("int32"), lengths
+            ),
             "segment_ids": Rows((order % 3 == 0).astype("int32"), lengths),
         },
         {"token_ids": 5},
@@ -156,9 +158,7 @@ def test_unfolding_keeps_the_logits():
 def test_folding_keeps_the_logits():
     task = task_model(SequenceClassifier)
     head = StandardisedHead(task, features())
-    expected = to_numpy(
-        head({"features": head.standardise(features())})
-    )
+    expected = to_numpy(head({"features": head.standardise(features())}))
     head.fold()
     found = to_numpy(task.logits(features()))
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)

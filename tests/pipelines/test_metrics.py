@@ -94,17 +94,13 @@ def test_only_unknown_labels_give_numbers_that_json_knows():
 
 
 def test_a_class_that_is_neither_gold_nor_predicted_is_not_averaged():
-    scores = single_label_scores(
-        ["a", "b"], probabilities(["a", "b"]), LABELS
-    )
+    scores = single_label_scores(["a", "b"], probabilities(["a", "b"]), LABELS)
     assert scores["macro_f1"] == 1.0
     assert scores["per_class"]["c"]["support"] == 0
 
 
 def test_data_of_one_class_have_scores():
-    scores = single_label_scores(
-        ["a", "a"], probabilities(["a", "a"]), LABELS
-    )
+    scores = single_label_scores(["a", "a"], probabilities(["a", "a"]), LABELS)
     assert scores["accuracy"] == scores["macro_f1"] == 1.0
     assert scores["majority_baseline"] == 1.0
     assert scores["matthews_correlation"] == 0.0

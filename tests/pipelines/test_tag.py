@@ -1,0 +1,412 @@
+"""The recipe `tag` from end to end, on data that are learnt in seconds."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import yaml
+
+from pipelines import cli
+from pipelines import tag as recipe
+from pipelines.data.examples import TaggedExample, TextExample
+from pipelines.errors import InputError
+from pipelines.evaluate import evaluate
+from pipelines.model_folder import read_model_folder
+from pipelines.options import EvaluateOptions, TagOptions
+from pipelines.schemes import convert, count_irregular
+from pipelines.sentences import sentence_results
+from pipelines.tag import tag
+from tests.pipelines.tiny import write_bert, write_jsonl
+from tests.pipelines.tiny_tags import sentences, write_conll
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROWS = sentences(64)
+PARTS = {"train": ROWS[:40], "validation": ROWS[40:52], "test": ROWS[52:]}
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tag") / "bert"
+    return str(write_bert(folder, max_position_embeddings=64))
+
+
+@pytest.fixture(scope="module")
+def options(encoder):
+    """Options of a run of seconds; the head alone learns nearly all."""
+    return TagOptions(
+        encoder=encoder,
+        max_length=64,
+        batch_size=16,
+        adapt_epochs=12,
+        adapt_patience=None,
+        adapt_learning_rate=0.05,
+        finetune_epochs=0,
+        finetune_learning_rate=1e-3,
+    )
+
+
+def files(folder, scheme="IOB2", parts=PARTS):
+    """Options that name a CoNLL file for each part."""
+    folder.mkdir(exist_ok=True)
+    return {
+        name: write_conll(folder / f"{name}.conll", rows, scheme)
+        for name, rows in parts.items()
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """What a run was given, returned and wrote."""
+
+    options: TagOptions
+    folder: pathlib.Path
+    fine_tuned: object
+    metrics: dict
+
+
+def run(options, folder, **changes):
+    options = dataclasses.replace(
+        options, output=str(folder / "model"), **changes
+    )
+    fine_tuned, metrics = tag(options)
+    return Trained(options, folder / "model", fine_tuned, metrics)
+
+
+@pytest.fixture(scope="module")
+def trained(options, tmp_path_factory):
+    """One run with both stages; its folder must not be changed."""
+    folder = tmp_path_factory.mktemp("trained")
+    return run(options, folder, finetune_epochs=1, **files(folder))
+
+
+class Captured(Exception):
+    """Carries what `run_stages` was called with."""
+
+
+def captured(options, folder, monkeypatch, **changes):
+    """(model, stages, training data, validation inputs, trainer) of a run."""
+
+    def stop(*arguments):
+        raise Captured(arguments)
+
+    monkeypatch.setattr(recipe, "run_stages", stop)
+    with pytest.raises(Captured) as caught:
+        run(options, folder, **changes)
+    return caught.value.args[0]
+
+
+def test_learns_and_tells_what_it_did(trained):
+    metrics = json.loads((trained.folder / "metrics.json").read_text("utf-8"))
+    assert metrics == json.loads(json.dumps(trained.metrics))
+    assert metrics["task"] == "tag"
+    assert metrics["backend"] == keras.backend.backend()
+    assert metrics["seed"] == 42
+    assert metrics["scheme"] == "IOB2"
+    assert metrics["labels"] == ["O", "B-ANIMAL", "B-FRUIT", "I-ANIMAL"]
+    model = trained.fine_tuned.model
+    assert metrics["num_parameters"] == model.count_params()
+    adapt, finetune = metrics["stages"]
+    assert (adapt["name"], finetune["name"]) == ("adapt", "finetune")
+    assert adapt["trainable_parameters"] == 4 * 17
+    assert finetune["trainable_parameters"] > adapt["trainable_parameters"]
+    assert (adapt["epochs"], finetune["epochs"]) == (12, 1)
+    assert metrics["test"]["f1"] > 0.9
+    assert set(metrics["test"]["per_type"]) == {"ANIMAL", "FRUIT"}
+    assert metrics["validation"]["entities"] == sum(
+        t.startswith("B") for _, tags in PARTS["validation"] for t in tags
+    )
+
+
+def test_the_folder_scores_as_the_run_did(trained):
+    found = evaluate(
+        EvaluateOptions(model=str(trained.folder), data=trained.options.test)
+    )
+    assert found.pop("rows") == len(PARTS["test"])
+    assert found == pytest.approx(trained.metrics["test"])
+
+
+def test_300_words_with_an_entity_at_the_end(trained, tmp_path):
+    words = ["the"] * 298 + ["stripe", "mane"]
+    tags = ["O"] * 298 + ["B-ANIMAL", "I-ANIMAL"]
+    path = write_conll(tmp_path / "long.conll", [(words, tags)])
+    scores = evaluate(EvaluateOptions(model=str(trained.folder), data=path))
+    assert scores["entities"] == 1
+    assert scores["per_type"]["ANIMAL"]["recall"] == 1.0
+    fine_tuned = read_model_folder(str(trained.folder))
+    assert fine_tuned.settings["max_length"] == 64
+    result = sentence_results(fine_tuned, [TaggedExample(tuple(words))])[0]
+    assert len(result["labels"]) == len(result["scores"]) == 300
+    assert result["labels"][-2:] == ["B-ANIMAL", "I-ANIMAL"]
+
+
+@pytest.fixture(scope="module")
+def by_scheme(options, tmp_path_factory):
+    """The same data in three schemes, the head trained alone."""
+    runs = {}
+    for scheme in ("IOB1", "IOB2", "BIOES"):
+        folder = tmp_path_factory.mktemp(scheme)
+        runs[scheme] = run(options, folder, **files(folder, scheme))
+    return runs
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "BIOES"])
+def test_every_scheme_gives_the_same_scores(by_scheme, scheme):
+    first, other = by_scheme["IOB2"].metrics, by_scheme[scheme].metrics
+    assert other["scheme"] == scheme
+    for part in ("validation", "test"):
+        assert other[part] == first[part]
+    assert other["labels"] == first["labels"]
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
+def test_labels_come_back_in_the_scheme_of_the_user(by_scheme, scheme):
+    fine_tuned = read_model_folder(str(by_scheme[scheme].folder))
+    words = ("the", "stripe", "mane", "fruit", "tree")
+    labels = sentence_results(fine_tuned, [TaggedExample(words)])[0]["labels"]
+    inner = ("O", "B-ANIMAL", "I-ANIMAL", "B-FRUIT", "B-FRUIT")
+    assert tuple(labels) == convert(inner, "IOB2", scheme)
+    assert count_irregular([labels], scheme) == 0
+
+
+def test_text_has_entities_with_offsets(trained):
+    fine_tuned = read_model_folder(str(trained.folder))
+    text = "🙂 the Stripe  mane, fruit"
+    result = sentence_results(fine_tuned, [TextExample(text)])[0]
+    entities = {e["entity_group"]: e for e in result["entities"]}
+    assert entities["ANIMAL"]["word"] == "Stripe  mane"
+    for entity in entities.values():
+        assert text[entity["start"] : entity["end"]] == entity["word"]
+        assert 0.5 < entity["score"] <= 1
+
+
+def test_opens_in_transformers(trained):
+    transformers = pytest.importorskip("transformers")
+    pipe = transformers.pipeline(
+        "token-classification",
+        model=str(trained.folder),
+        aggregation_strategy="first",
+        device="cpu",
+    )
+    fine_tuned = read_model_folder(str(trained.folder))
+    text = "the stripe mane of some fruit tree"
+    ours = sentence_results(fine_tuned, [TextExample(text)])[0]["entities"]
+    assert [(e["entity_group"], e["start"], e["end"]) for e in pipe(text)] == [
+        (e["entity_group"], e["start"], e["end"]) for e in ours
+    ]
+
+
+OTHER = {"torch": "jax", "jax": "tensorflow", "tensorflow": "torch"}
+
+
+def test_another_backend_gives_the_same_labels(trained, tmp_path):
+    other = OTHER[keras.backend.backend()]
+    pytest.importorskip(other)
+    examples = [
+        {"id": 7, "tokens": "the stripe mane of fruit tree".split()},
+        {"text": "some hoof gallop and 🙂 juice"},
+        {"text": "", "id": "empty"},
+    ]
+    path = write_jsonl(tmp_path / "in.jsonl", examples)
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "predict"]
+        + ["--model", str(trained.folder), "--input", path]
+        + ["--output", str(tmp_path / "out.jsonl")],
+        cwd=ROOT,
+        env={**os.environ, "KERAS_BACKEND": other},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    tokens, text, empty = map(json.loads, lines)
+    assert (tokens.pop("id"), empty) == (7, {"id": "empty", "entities": []})
+    fine_tuned = read_model_folder(str(trained.folder))
+    here = sentence_results(
+        fine_tuned,
+        [
+            TaggedExample(tuple(examples[0]["tokens"])),
+            TextExample(examples[1]["text"]),
+        ],
+    )
+    assert tokens["labels"] == here[0]["labels"]
+    np.testing.assert_allclose(tokens["scores"], here[0]["scores"], atol=1e-4)
+    assert len(text["entities"]) == len(here[1]["entities"]) > 1
+    for there, mine in zip(text["entities"], here[1]["entities"], strict=True):
+        assert there == {**mine, "score": pytest.approx(mine["score"], 1e-4)}
+
+
+def test_the_options_file_reproduces_the_run(by_scheme, tmp_path, capsys):
+    first = by_scheme["IOB1"]
+    given = yaml.safe_load((first.folder / "options.yaml").read_text("utf-8"))
+    assert given == dataclasses.asdict(first.options)
+    again = tmp_path / "again"
+    arguments = ["--config", str(first.folder / "options.yaml")]
+    assert cli.main(["tag", *arguments, "--output", str(again)]) == 0
+    assert capsys.readouterr().out.strip() == str(again)
+    metrics = json.loads((again / "metrics.json").read_text("utf-8"))
+    for part in ("validation", "test"):
+        assert metrics[part] == first.metrics[part]
+
+
+def test_parts_of_speech_from_conllu(options, tmp_path):
+    upos = {"O": "DET", "B-ANIMAL": "ADJ", "I-ANIMAL": "NOUN", "B-FRUIT": "X"}
+    lines = []
+    for words, tags in ROWS:
+        lines.append("# sent_id = 1")
+        lines.append(f"1-2\t{words[0]}{words[1]}" + "\t_" * 8)
+        lines += [
+            f"{i}\t{word}\t_\t{upos[t]}\t_\t_\t0\t_\t_\t_"
+            for i, (word, t) in enumerate(
+                zip(words, tags, strict=True), start=1
+            )
+        ]
+        lines.append("")
+    path = tmp_path / "some.conllu"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    found = run(options, tmp_path, data=str(path)).metrics
+    assert found["scheme"] == "plain"
+    assert found["labels"] == ["ADJ", "DET", "NOUN", "X"]
+    assert found["test"]["accuracy"] > 0.9
+    assert found["test"]["accuracy"] > found["test"]["majority_baseline"] + 0.2
+    assert "f1" not in found["test"]
+
+
+def test_spans_from_jsonl(options, tmp_path):
+    rows = []
+    for words, tags in ROWS:
+        text, spans = "🙂🙂 ", []
+        for word, tag_of_word in zip(words, tags, strict=True):
+            start = len(text)
+            text += word + " "
+            if tag_of_word.startswith("B-"):
+                spans.append([start, start + len(word), tag_of_word[2:]])
+            elif tag_of_word.startswith("I-"):
+                spans[-1][1] = start + len(word)
+        rows.append({"text": text, "spans": spans})
+    path = write_jsonl(tmp_path / "spans.jsonl", rows)
+    found = run(options, tmp_path, data=path)
+    assert found.metrics["test"]["f1"] > 0.9
+    fine_tuned = read_model_folder(str(found.folder))
+    text = rows[1]["text"]
+    entities = sentence_results(fine_tuned, [TextExample(text)])[0]["entities"]
+    assert [[e["start"], e["end"], e["entity_group"]] for e in entities] == (
+        rows[1]["spans"]
+    )
+
+
+def test_tags_only_in_the_test_part_are_named_and_missed(
+    options, tmp_path, capsys
+):
+    parts = {**PARTS, "test": [(["the", "zoo"], ["O", "B-NEW"])]}
+    changes = {"adapt_epochs": 1, **files(tmp_path, parts=parts)}
+    scores = run(options, tmp_path, **changes).metrics["test"]
+    shown = capsys.readouterr().err
+    assert 'test: label "B-NEW" (once, first at' in shown
+    assert "test.conll:1" in shown
+    assert "counts as missed" in shown
+    assert scores["per_type"]["NEW"]["support"] == 1
+    assert scores["recall"] == 0
+
+
+@pytest.mark.parametrize(
+    "validation",
+    [[(["the", "zoo"], ["O", "O"])], [(["sun"], ["B-NEW"])]],
+    ids=["no entity", "no known tag"],
+)
+def test_validation_data_may_lack_what_training_has(
+    options, tmp_path, validation
+):
+    parts = {**PARTS, "validation": validation}
+    found = run(
+        options, tmp_path, adapt_epochs=1, **files(tmp_path, parts=parts)
+    )
+    assert found.metrics["validation"]["f1"] == 0
+    loss = found.metrics["stages"][0]["validation"]["loss"]
+    assert np.isfinite(loss)
+
+
+def test_class_weights_stand_on_each_word(options, tmp_path, monkeypatch):
+    _, _, data, _, _ = captured(
+        options,
+        tmp_path,
+        monkeypatch,
+        class_weights="O=0.5,I-ANIMAL=4",
+        **files(tmp_path),
+    )
+    expected = {"O": 0.5, "I-ANIMAL": 4.0}
+    tags = [t for _, tags in PARTS["train"] for t in tags]
+    found = data.weights.values[data.weights.values > 0]
+    assert found.tolist() == [expected.get(t, 1.0) for t in tags]
+    # [CLS], [SEP] and further pieces have no weight.
+    assert (data.weights.values == 0).sum() >= 2 * len(PARTS["train"])
+
+
+def test_words_beyond_a_window_are_trained_on(options, tmp_path, monkeypatch):
+    """`max_length` 8: the windows of a sentence share words, count each once."""
+    rows = [(words * 6, tags * 6) for words, tags in PARTS["train"]]
+    _, _, data, _, _ = captured(
+        options,
+        tmp_path,
+        monkeypatch,
+        max_length=8,
+        **files(tmp_path, parts={**PARTS, "train": rows}),
+    )
+    assert max(data.inputs.lengths) == 8
+    labels = ["O", "B-ANIMAL", "B-FRUIT", "I-ANIMAL"]
+    found = data.targets.values[data.weights.values > 0]
+    assert sorted(found.tolist()) == sorted(
+        labels.index(t) for _, tags in rows for t in tags
+    )
+
+
+def test_learns_with_windows_smoothing_focus_and_context(options, tmp_path):
+    found = run(
+        options,
+        tmp_path,
+        max_length=8,
+        label_smoothing=0.1,
+        focal=1.0,
+        class_weights="balanced",
+        document_context=True,
+        **files(tmp_path),
+    )
+    assert found.metrics["test"]["f1"] > 0.8
+    settings = read_model_folder(str(found.folder)).settings
+    assert settings["document_context"] is True
+    assert settings["max_length"] == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stride": 62}, "--stride 62.*--max-length 64"),
+        ({"class_weights": "B-NEW=2"}, "--class-weights.*B-ANIMAL"),
+        ({"max_length": 65}, "--max-length 65"),
+    ],
+)
+def test_wrong_options_are_told_before_training(
+    options, tmp_path, changes, message
+):
+    with pytest.raises(InputError, match=message):
+        run(options, tmp_path, **{**files(tmp_path), **changes})
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"tokens": ["a"], "tags": ["O"]}], "two different tags, found O"),
+        ([{"tokens": [], "tags": []}], "found no word"),
+    ],
+)
+def test_data_without_two_tags_are_refused(options, tmp_path, rows, message):
+    path = write_jsonl(tmp_path / "data.jsonl", rows * 4)
+    with pytest.raises(InputError, match=message):
+        run(options, tmp_path, train=path, validation=path)
