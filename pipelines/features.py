@@ -5,6 +5,9 @@ import numpy as np
 
 from pipelines.batching import Inputs, Rows, predict_rows
 
+# Rows of states that the pooler reads at once.
+_CHUNK = 8192
+
 
 class Below(keras.Model):
     """The frozen part of a task model: its input -> states at block `cut`.
@@ -58,12 +61,13 @@ class StandardisedHead(keras.Model):
     the task model gives the same logits on raw features.
     """
 
-    def __init__(self, task, features: np.ndarray):
+    def __init__(self, task, features: Inputs):
         super().__init__()
+        values = _values(features.columns["features"])
         self.dropout_layer = keras.layers.Dropout(task.dropout)
         self.logits = task.logits
-        self.mean = features.mean(axis=0, dtype="float64")
-        deviation = features.std(axis=0, dtype="float64")
+        self.mean = values.mean(axis=0, dtype="float64")
+        deviation = values.std(axis=0, dtype="float64")
         # A feature that never varies is left as it is.
         self.deviation = np.where(deviation < 1e-6, 1.0, deviation)
         self.built = True
@@ -73,9 +77,11 @@ class StandardisedHead(keras.Model):
             self.dropout_layer(inputs["features"], training=training)
         )
 
-    def standardise(self, features: np.ndarray) -> np.ndarray:
+    def standardise(self, features: Inputs) -> Inputs:
         """Features as this model reads them."""
-        return ((features - self.mean) / self.deviation).astype("float32")
+        column = features.columns["features"]
+        values = (_values(column) - self.mean) / self.deviation
+        return Inputs({"features": _like(column, values.astype("float32"))})
 
     def unfold(self):
         """Rewrites the task's last layer for standardised features."""
@@ -122,6 +128,40 @@ def compute_states(
         for row, padded in zip(rows, some, strict=True):
             flat[ends[row] - lengths[row] : ends[row]] = padded[: lengths[row]]
     return Inputs({"states": Rows(flat, lengths)})
+
+
+def head_features(task, inputs: Inputs) -> Inputs:
+    """What the task's last layer reads, from the states of its last block.
+
+    Args:
+        task: task model.
+        inputs: from `compute_states` with `cut` = `num_layers`.
+
+    Returns:
+        `Inputs` with `features`: (rows, hidden), or `Rows` of (length,
+        hidden) for a tagger.
+    """
+    column = inputs.columns["states"]
+    encoder = task.encoder
+    states = _values(column).reshape(-1, 1, encoder.hidden_dim)
+    features = np.empty((len(states), encoder.hidden_dim), "float32")
+    for start in range(0, len(states), _CHUNK):
+        some = states[start : start + _CHUNK]
+        # No block is left to run, but a pre-norm encoder's last norm is.
+        some = task.features(encoder.encode(some, start=encoder.num_layers))
+        some = keras.ops.convert_to_numpy(some)
+        features[start : start + _CHUNK] = some.reshape(-1, encoder.hidden_dim)
+    return Inputs({"features": _like(column, features)})
+
+
+def _values(column):
+    return column.values if isinstance(column, Rows) else column
+
+
+def _like(column, values):
+    if isinstance(column, Rows):
+        return Rows(values, column.lengths)
+    return values
 
 
 def _first_token(task, cut: int) -> bool:

@@ -9,9 +9,16 @@ import keras
 import numpy as np
 
 from keras_encoder.optimization import make_optimizer
-from pipelines.batching import Batches, Inputs, Rows, predict_rows
+from pipelines.batching import Batches, Inputs, Rows
+from pipelines.best_state import BestState
 from pipelines.console import Progress, say
-from pipelines.features import Above, StandardisedHead, compute_states
+from pipelines.features import (
+    Above,
+    StandardisedHead,
+    compute_states,
+    head_features,
+)
+from pipelines.validation import Validation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,40 +79,6 @@ class TrainingData:
     inputs: Inputs
     targets: np.ndarray | Rows
     weights: np.ndarray | Rows
-
-
-class BestState:
-    """The weights with the best validation metric of all stages so far.
-
-    Higher metric is better; at equal metric, lower loss. Between stages the
-    model is always in this state.
-    """
-
-    def __init__(self):
-        self.key = (-np.inf, -np.inf)
-        self.stage = None
-        self.epoch = None
-        self._values = {}
-
-    def offer(self, model, metrics, monitor, stage, epoch) -> bool:
-        """Keeps the model's weights if the metrics are the best so far."""
-        key = (metrics[monitor], -metrics["loss"])
-        # A network of NaNs still names a class, so its metric is a number.
-        if np.isnan(key).any() or key <= self.key:
-            return False
-        self.key, self.stage, self.epoch = key, stage, epoch
-        self.keep(model)
-        return True
-
-    def keep(self, model):
-        """Copies the trainable weights, which alone can have changed."""
-        for variable in model.trainable_variables:
-            self._values[variable.path] = variable.numpy()
-
-    def restore(self, model):
-        """Puts the kept weights back."""
-        for variable in model.trainable_variables:
-            variable.assign(self._values[variable.path])
 
 
 def run_stages(
@@ -209,7 +182,7 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
         trainer.seed + number,
     )
     _compile(part, stage, len(batches) * stage.epochs, task, trainer)
-    watch = _Validation(part, stage, validation, trainer, best)
+    watch = Validation(part, stage, validation, trainer, best)
     part.fit(
         batches,
         epochs=stage.epochs,
@@ -250,37 +223,12 @@ def _prepare(task, stage, data, validation, trainer):
         )
     part = Above(task, cut)
     if stage.blocks == 0 and not task.encoder.pooler.trainable:
-        features, held_out = (
-            _features(task, inputs),
-            _features(task, validation),
-        )
-        part = StandardisedHead(task, _values(features))
+        inputs = head_features(task, inputs)
+        part = StandardisedHead(task, inputs)
         part.unfold()
-        inputs = Inputs({"features": _standardise(part, features)})
-        validation = Inputs({"features": _standardise(part, held_out)})
+        inputs = part.standardise(inputs)
+        validation = part.standardise(head_features(task, validation))
     return part, dataclasses.replace(data, inputs=inputs), validation
-
-
-def _features(task, inputs):
-    states = inputs.columns["states"]
-    if isinstance(states, Rows):
-        return states  # a tagger's features are its states
-    return np.concatenate(
-        [
-            keras.ops.convert_to_numpy(task.features(states[i : i + 1024]))
-            for i in range(0, len(states), 1024)
-        ]
-    ).astype("float32")
-
-
-def _values(features):
-    return features.values if isinstance(features, Rows) else features
-
-
-def _standardise(part, features):
-    if isinstance(features, Rows):
-        return Rows(part.standardise(features.values), features.lengths)
-    return part.standardise(features)
 
 
 def _compile(part, stage, total_steps, task, trainer):
@@ -311,70 +259,3 @@ def _check_frozen(task, digests, stage):
             raise RuntimeError(
                 f"Stage {stage.name} changed the frozen {variable.path}."
             )
-
-
-class _Validation(keras.callbacks.Callback):
-    """Scores the validation data after each epoch, keeps the best, stops."""
-
-    def __init__(self, part, stage, validation, trainer, best):
-        super().__init__()
-        self.part = part
-        self.stage = stage
-        self.validation = validation
-        self.trainer = trainer
-        self.best = best
-        self.history = []
-        self.since_best = 0
-        self.lowest_loss = np.inf
-        self.bar = None
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.started = time.perf_counter()
-        title = f"{self.stage.name} epoch {epoch + 1}/{self.stage.epochs}"
-        self.bar = Progress(title, self.params["steps"])
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.bar.add(1)
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.bar.close()
-        trained = time.perf_counter() - self.started
-        outputs = [None] * len(self.validation)
-        for rows, some in predict_rows(
-            self.part, self.validation, self.trainer.batch_size
-        ):
-            for row, output in zip(rows, some, strict=True):
-                outputs[row] = output
-        metrics = self.trainer.score(outputs)
-        metrics = {
-            "epoch": epoch + 1,
-            "train_loss": float(logs["loss"]),
-            **metrics,
-            "seconds": round(trained, 2),
-        }
-        self.history.append(metrics)
-        improved = self.best.offer(
-            self.part, metrics, self.trainer.monitor, self.stage.name, epoch + 1
-        )
-        self._report(metrics, improved)
-        # On little validation data the metric moves in steps; the loss tells
-        # sooner that there is more to come.
-        if improved or metrics["loss"] < self.lowest_loss:
-            self.since_best = 0
-        else:
-            self.since_best += 1
-        self.lowest_loss = min(self.lowest_loss, metrics["loss"])
-        patience = self.stage.patience
-        if patience is not None and self.since_best >= patience:
-            self.part.stop_training = True
-
-    def _report(self, metrics, improved):
-        if self.stage.patience is not None and not improved:
-            return  # a long stage tells only of progress
-        monitor = self.trainer.monitor
-        say(
-            f"  epoch {metrics['epoch']}: train loss "
-            f"{metrics['train_loss']:.4f}, validation loss "
-            f"{metrics['loss']:.4f}, {monitor} {metrics[monitor]:.4f}"
-            + (" (best so far)" if improved else "")
-        )

@@ -10,6 +10,7 @@ from pipelines.features import (
     Below,
     StandardisedHead,
     compute_states,
+    head_features,
 )
 from pipelines.stages import set_trainable
 from tests.keras_encoder.fixed_weights import (
@@ -137,9 +138,13 @@ def features(rows=50):
     return raw.astype("float32")
 
 
+def as_inputs():
+    return Inputs({"features": features()})
+
+
 def test_standardised_features_have_mean_zero_and_variance_one():
-    head = StandardisedHead(task_model(SequenceClassifier), features())
-    some = head.standardise(features())
+    head = StandardisedHead(task_model(SequenceClassifier), as_inputs())
+    some = head.standardise(as_inputs()).columns["features"]
     np.testing.assert_allclose(some.mean(axis=0), 0, atol=1e-5)
     np.testing.assert_allclose(some.std(axis=0)[1:], 1, atol=1e-5)
     assert (some[:, 0] == 0).all()
@@ -149,16 +154,16 @@ def test_standardised_features_have_mean_zero_and_variance_one():
 def test_unfolding_keeps_the_logits():
     task = task_model(SequenceClassifier)
     expected = to_numpy(task.logits(features()))
-    head = StandardisedHead(task, features())
+    head = StandardisedHead(task, as_inputs())
     head.unfold()
-    found = to_numpy(head({"features": head.standardise(features())}))
+    found = to_numpy(head(head.standardise(as_inputs()).columns))
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
 
 
 def test_folding_keeps_the_logits():
     task = task_model(SequenceClassifier)
-    head = StandardisedHead(task, features())
-    expected = to_numpy(head({"features": head.standardise(features())}))
+    head = StandardisedHead(task, as_inputs())
+    expected = to_numpy(head(head.standardise(as_inputs()).columns))
     head.fold()
     found = to_numpy(task.logits(features()))
     np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
@@ -167,7 +172,7 @@ def test_folding_keeps_the_logits():
 def test_folding_undoes_unfolding():
     task = task_model(SequenceClassifier)
     before = task.logits.get_weights()
-    head = StandardisedHead(task, features())
+    head = StandardisedHead(task, as_inputs())
     head.unfold()
     head.fold()
     for one, other in zip(task.logits.get_weights(), before, strict=True):
@@ -176,7 +181,27 @@ def test_folding_undoes_unfolding():
 
 def test_the_standardised_head_trains_the_last_layer_alone():
     task = task_model(SequenceClassifier)
-    head = StandardisedHead(task, features())
+    head = StandardisedHead(task, as_inputs())
     assert {v.path for v in head.trainable_variables} == {
         v.path for v in task.logits.trainable_variables
     }
+
+
+def test_head_features_are_what_the_last_layer_reads():
+    """Also where a pre-norm encoder's last norm comes between."""
+    for kind in (SequenceClassifier, TokenTagger):
+        encoder = tiny_encoder(norm_first=True)
+        set_sine_weights(encoder)
+        task = kind(encoder, 3)
+        lengths = np.array([4, 2, 5])
+        ids = Rows(np.arange(11, dtype="int32") % VOCABULARY, lengths)
+        inputs = Inputs({"token_ids": ids})
+        states = compute_states(task, inputs, encoder.num_layers, 2)
+        found = head_features(task, states).columns["features"]
+        for row in range(3):
+            batch = inputs.batch(np.array([row]), lengths[row])
+            sequence = encoder(batch)["sequence_output"]
+            expected = to_numpy(task.features(sequence))
+            np.testing.assert_allclose(
+                found[row], np.squeeze(expected, 0), atol=1e-5
+            )

@@ -53,19 +53,18 @@ def sentences(count: int) -> list[tuple[list[str], list[str]]]:
 
     Two fruits may stand side by side, so that IOB1 needs its `B-`.
     """
-    animal, fruit = TOPICS["zebra"], TOPICS["apple"]
+    common, fruit = COMMON[:4], TOPICS["apple"][:3]
+    first, second = TOPICS["zebra"][:2], TOPICS["zebra"][4:6]
     made = []
     for i in range(count):
-        pairs = [(COMMON[i % 9], "O")]
+        pairs = [(common[i % 4], "O")]
         if i % 3:
-            pairs += [
-                (animal[i % 4], "B-ANIMAL"),
-                (animal[4 + i // 2 % 4], "I-ANIMAL"),
-            ]
-        pairs += [(COMMON[5 * i % 9], "O")] * (i % 2)
-        pairs += [(fruit[i % 8], "B-FRUIT")]
+            pairs += [(first[i % 2], "B-ANIMAL")]
+            pairs += [(second[i // 2 % 2], "I-ANIMAL")]
+        pairs += [(common[5 * i % 4], "O")] * (i % 2)
+        pairs += [(fruit[i % 3], "B-FRUIT")]
         if i % 4 == 0:
-            pairs += [(fruit[(i + 3) % 8], "B-FRUIT")]
+            pairs += [(fruit[(i + 1) % 3], "B-FRUIT")]
         words, tags = zip(*pairs, strict=True)
         made.append((list(words), list(tags)))
     return made
