@@ -3,6 +3,13 @@
 import numpy as np
 
 
+def rank(metrics: dict, monitor: str) -> tuple[float, float]:
+    """A key that is larger for better metrics."""
+    key = (metrics[monitor], -metrics["loss"])
+    # A network of NaNs still names a class, so its metric is a number.
+    return (-np.inf, -np.inf) if np.isnan(key).any() else key
+
+
 class BestState:
     """The weights with the best validation metric of all stages so far.
 
@@ -18,9 +25,8 @@ class BestState:
 
     def offer(self, model, metrics, monitor, stage, epoch) -> bool:
         """Keeps the model's weights if the metrics are the best so far."""
-        key = (metrics[monitor], -metrics["loss"])
-        # A network of NaNs still names a class, so its metric is a number.
-        if np.isnan(key).any() or key <= self.key:
+        key = rank(metrics, monitor)
+        if key <= self.key:
             return False
         self.key, self.stage, self.epoch = key, stage, epoch
         self.keep(model)

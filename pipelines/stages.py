@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_encoder.optimization import make_optimizer
 from pipelines.batching import Batches, Inputs, Rows
-from pipelines.best_state import BestState
+from pipelines.best_state import BestState, rank
 from pipelines.console import Progress, say
 from pipelines.features import (
     Above,
@@ -205,7 +205,7 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
         "shapes": batches.shapes,
         "history": watch.history,
         "validation": max(
-            watch.history, key=lambda m: (m[trainer.monitor], -m["loss"])
+            watch.history, key=lambda metrics: rank(metrics, trainer.monitor)
         ),
     }
 

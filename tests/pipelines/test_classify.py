@@ -11,15 +11,10 @@ import numpy as np
 import pytest
 import yaml
 
-from keras_encoder.checkpoints.errors import CheckpointError
-from pipelines.classify import classify, make_loss
+from pipelines.classify import classify
 from pipelines.data.examples import TextExample
-from pipelines.errors import InputError
-from pipelines.metrics import softmax
 from pipelines.options import ClassifyOptions
 from pipelines.predict import predict_stream
-from pipelines.recipe import make_stages, weights_by_label
-from tests.keras_encoder.layer_contract import to_numpy
 from tests.pipelines.tiny import (
     TOPICS,
     rows,
@@ -94,21 +89,32 @@ def test_the_folder_holds_the_options_of_the_run(trained):
     assert ClassifyOptions(**yaml.safe_load(text)) == trained.options
 
 
-def test_the_same_seed_gives_the_same_weights(trained, tmp_path):
+@pytest.fixture(scope="module")
+def adapted(options, tmp_path_factory):
+    """A run of one epoch of the head alone."""
+    output = str(tmp_path_factory.mktemp("adapted") / "model")
+    options = replace(options, adapt_epochs=1, finetune_epochs=0, output=output)
+    return options, *classify(options)
+
+
+def test_the_same_seed_gives_the_same_weights(adapted, tmp_path):
+    """Whatever else was drawn before; test_cli has another process."""
+    options, first, metrics = adapted
     random.random()
     np.random.random()
     keras.random.uniform((3,))
-    options = replace(trained.options, output=str(tmp_path / "again"))
-    again, metrics = classify(options)
-    for one, other in zip(weights(again), weights_of(trained), strict=True):
+    again, same = classify(replace(options, output=str(tmp_path / "again")))
+    for one, other in zip(weights(again), weights(first), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert metrics["test"] == trained.metrics["test"]
+    assert metrics["test"] == same["test"]
 
 
-def test_another_seed_gives_other_weights(head_only, trained):
-    again, _ = classify(replace(head_only, seed=7, adapt_epochs=1))
-    kernel = trained.fine_tuned.model.logits.kernel
-    assert (again.model.logits.kernel.numpy() != kernel.numpy()).any()
+def test_another_seed_gives_other_weights(adapted, tmp_path):
+    options, first, _ = adapted
+    output = str(tmp_path / "again")
+    again, _ = classify(replace(options, seed=7, output=output))
+    kernels = [each.model.logits.kernel.numpy() for each in (first, again)]
+    assert (kernels[0] != kernels[1]).any()
 
 
 def test_the_order_of_the_rows_does_not_change_the_labels(head_only, tmp_path):
@@ -229,7 +235,7 @@ def test_half_precision_gives_finite_float32_weights(
             options,
             output=str(tmp_path / "model"),
             precision=precision,
-            adapt_epochs=1,
+            adapt_epochs=0,
             finetune_blocks=1,
         )
     )
@@ -238,13 +244,6 @@ def test_half_precision_gives_finite_float32_weights(
         assert np.isfinite(variable.numpy()).all(), variable.path
     for stage in metrics["stages"]:
         assert all(np.isfinite(row["train_loss"]) for row in stage["history"])
-
-
-def test_a_random_encoder_has_nothing_to_adapt_to():
-    stages = make_stages(ClassifyOptions(), is_random=True)
-    assert [stage.epochs for stage in stages] == [0, 2]
-    stages = make_stages(ClassifyOptions(), is_random=False)
-    assert [stage.epochs for stage in stages] == [100, 2]
 
 
 @pytest.mark.backend_free  # large for a test, so once is enough
@@ -288,88 +287,6 @@ def test_texts_as_long_as_the_model_reads_are_not_padded_beyond(
     assert metrics["texts_cut"] > 0
 
 
-# What must be refused before anything is trained or written.
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"max_length": 41}, "--max-length 41.*40"),
-        ({"finetune_blocks": 3}, "--finetune-blocks 3.*2 blocks"),
-        ({"class_weights": "zebra=3,cow=1"}, "--class-weights.*cow"),
-        ({"class_weights": "zebra"}, "--class-weights"),
-        ({"class_weights": "zebra=0"}, "--class-weights"),
-        ({"class_weights": "zebra=nan"}, "--class-weights"),
-        ({"problem": "regression"}, "expected a number as the label"),
-        ({"adapt_epochs": 0, "finetune_epochs": 0}, "--adapt-epochs"),
-        ({"data": "absent.csv"}, "absent.csv: no such file"),
-        ({"label": "topic"}, "topic"),
-    ],
-)
-def test_wrong_options_stop_before_training(head_only, changes, message):
-    with pytest.raises(InputError, match=message):
-        classify(replace(head_only, **changes))
-
-
-def test_class_weights_need_one_label_a_text(head_only, tmp_path):
-    lines = [(text, name, 1.5 * i) for i, (text, name) in enumerate(rows(9))]
-    data = write_csv(tmp_path / "n.csv", lines, ("text", "topic", "label"))
-    options = replace(
-        head_only, data=data, problem="regression", class_weights="balanced"
-    )
-    with pytest.raises(InputError, match="--class-weights: only for"):
-        classify(options)
-
-
-def test_pairs_need_two_segments(head_only, tmp_path):
-    folder = write_bert(tmp_path / "bert", type_vocab_size=1)
-    lines = [(text, "near", name) for text, name in rows()]
-    header = ("text", "text_pair", "label")
-    options = replace(
-        head_only,
-        encoder=str(folder),
-        data=write_csv(tmp_path / "pairs.csv", lines, header),
-    )
-    with pytest.raises(InputError, match="one segment"):
-        classify(options)
-
-
-def test_pairs_need_room_for_both_texts(head_only, tmp_path):
-    lines = [(text, "near", name) for text, name in rows()]
-    header = ("text", "text_pair", "label")
-    options = replace(
-        head_only,
-        data=write_csv(tmp_path / "pairs.csv", lines, header),
-        max_length=4,
-    )
-    with pytest.raises(InputError, match="--max-length"):
-        classify(options)
-
-
-def test_data_of_one_class_are_refused(head_only, tmp_path):
-    data = write_csv(tmp_path / "one.csv", [("a near sun", "x")] * 9)
-    with pytest.raises(InputError, match="two classes"):
-        classify(replace(head_only, data=data))
-
-
-def test_an_unknown_encoder_is_refused(head_only):
-    with pytest.raises(CheckpointError, match="neither a folder nor a known"):
-        classify(replace(head_only, encoder="bert-bsae"))
-
-
-# Weights and losses against their formulas.
-
-
-def test_balanced_weights_give_every_class_the_same_say():
-    found = weights_by_label("balanced", ("a", "b"), ["a", "a", "a", "b"])
-    assert found == {"a": 4 / (2 * 3), "b": 4 / (2 * 1)}
-
-
-def test_given_weights_are_taken_and_others_are_one():
-    found = weights_by_label("b = 3 ,x=y=0.5", ("a", "b", "x=y"), [])
-    assert found == {"a": 1.0, "b": 3.0, "x=y": 0.5}
-
-
 def test_class_weights_pull_towards_the_heavy_class(head_only):
     shares = {}
     for weight in (0.01, 100):
@@ -383,53 +300,3 @@ def test_class_weights_pull_towards_the_heavy_class(head_only):
         matrix = np.array(metrics["validation"]["confusion_matrix"])
         shares[weight] = matrix[:, 2].sum() / matrix.sum()
     assert shares[100] > shares[0.01] + 0.3
-
-
-LOGITS = np.array([[2.0, -1.0, 0.5], [0.0, 1.0, -3.0]], "float32")
-WEIGHTS = np.array([1.0, 3.0], "float32")
-
-
-def loss(targets, **changes):
-    function = make_loss(ClassifyOptions(**changes))
-    weights = WEIGHTS
-    return float(to_numpy(function(targets, LOGITS, sample_weight=weights)))
-
-
-def mean(by_row):
-    return float((by_row * WEIGHTS).sum() / WEIGHTS.sum())
-
-
-def test_the_loss_is_a_mean_over_the_weights():
-    expected = mean(-np.log(softmax(LOGITS)[[0, 1], [2, 1]]))
-    assert loss(np.array([2, 1])) == pytest.approx(expected, rel=1e-5)
-
-
-def test_rows_of_weight_zero_change_nothing():
-    function = make_loss(ClassifyOptions())
-    alone = function(np.array([2]), LOGITS[:1], sample_weight=WEIGHTS[:1])
-    filled = function(
-        np.array([2, 0]), LOGITS, sample_weight=np.array([1.0, 0.0], "float32")
-    )
-    assert float(to_numpy(filled)) == pytest.approx(float(to_numpy(alone)))
-
-
-def test_label_smoothing_spreads_a_share_over_all_classes():
-    log = np.log(softmax(LOGITS))
-    expected = mean(-(0.8 * log[[0, 1], [2, 1]] + 0.2 * log.mean(axis=1)))
-    found = loss(np.array([2, 1]), label_smoothing=0.2)
-    assert found == pytest.approx(expected, rel=1e-5)
-
-
-def test_several_labels_have_a_loss_each():
-    targets = np.array([[1, 0, 1], [0, 0, 0]], "float32")
-    chance = 1 / (1 + np.exp(-LOGITS))
-    by_row = -np.log(np.where(targets > 0, chance, 1 - chance)).mean(axis=1)
-    found = loss(targets, problem="multi_label")
-    assert found == pytest.approx(mean(by_row), rel=1e-5)
-
-
-def test_a_regression_has_the_squared_error():
-    function = make_loss(ClassifyOptions(problem="regression"))
-    targets = np.array([[1.0], [0.0]], "float32")
-    found = function(targets, LOGITS[:, :1], sample_weight=WEIGHTS)
-    assert float(to_numpy(found)) == pytest.approx(mean([1.0, 0.0]))

@@ -13,6 +13,7 @@ from pipelines.schemes import (
     count_irregular,
     detect_scheme,
     from_spans,
+    scheme_of_labels,
     split_tag,
     to_spans,
 )
@@ -189,3 +190,25 @@ def test_wikigold_is_iob1_and_comes_back_unchanged():
         inside = [convert(tags, "IOB1", scheme) for tags in written]
         assert detect_scheme(inside) == scheme
         assert [convert(tags, scheme, "IOB1") for tags in inside] == written
+
+
+@pytest.mark.parametrize(
+    ("labels", "scheme"),
+    [
+        ("O B-A I-A B-C I-C", "IOB2"),
+        ("I-A B-A O", "IOB2"),  # the order says nothing
+        ("B-A B-C O", "IOB2"),
+        ("B-A I-A I-C O", "IOB1"),
+        ("O S-A B-A E-A I-A", "BIOES"),
+        ("O S-A S-C", "BIOES"),
+        ("O U-A B-A L-A I-A", "BILOU"),
+        ("O B I", "IOB2"),
+        ("S B E V", "plain"),  # parts of speech of one letter
+        ("S B E", "plain"),
+        ("O B-A X", "plain"),
+        ("NOUN VERB", "plain"),
+        ("O", "IOB2"),
+    ],
+)
+def test_scheme_of_the_labels_of_a_model(labels, scheme):
+    assert scheme_of_labels(labels.split()) == scheme

@@ -6,114 +6,29 @@ import keras
 import numpy as np
 import pytest
 
-from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.heads import TokenTagger
 from keras_encoder.optimization import make_optimizer
 from pipelines import stages
-from pipelines.batching import Batches, Inputs, Rows
-from pipelines.stages import (
-    Stage,
-    Trainer,
-    TrainingData,
-    run_stages,
-    set_trainable,
-    unfreeze,
+from pipelines.batching import Batches
+from pipelines.stages import Stage, run_stages, set_trainable, unfreeze
+from tests.keras_encoder.fixed_weights import LAYERS
+from tests.pipelines.staged import (
+    BATCH_SIZE,
+    CLASSES,
+    LENGTHS,
+    LOSS,
+    Recorder,
+    adapt,
+    inputs,
+    moved,
+    part_of,
+    scripted,
+    tagging_data,
+    task_model,
+    trainer,
+    training_data,
+    weights_of,
 )
-from tests.keras_encoder.fixed_weights import (
-    LAYERS,
-    VOCABULARY,
-    set_sine_weights,
-    tiny_encoder,
-)
-
-CLASSES, BATCH_SIZE = 3, 5
-LENGTHS = np.array([3, 8, 2, 6, 8, 5, 7, 4, 8, 3, 6, 7])
-LOSS = keras.losses.CategoricalCrossentropy(
-    from_logits=True, reduction="mean_with_sample_weight"
-)
-
-
-def task_model(head=SequenceClassifier, **changes):
-    keras.utils.set_random_seed(0)
-    return set_sine_weights(head(tiny_encoder(**changes), CLASSES, dropout=0.0))
-
-
-def inputs(lengths=LENGTHS):
-    order = np.arange(lengths.sum())
-    ids = (7 * order % VOCABULARY).astype("int32")
-    return Inputs({"token_ids": Rows(ids, lengths)})
-
-
-def training_data():
-    targets = np.eye(CLASSES, dtype="float32")[np.arange(len(LENGTHS)) % 3]
-    return TrainingData(inputs(), targets, np.ones(len(LENGTHS), "float32"))
-
-
-def tagging_data():
-    """A class for every token, by its place."""
-    order = np.arange(LENGTHS.sum())
-    targets = np.eye(CLASSES, dtype="float32")[order % 3]
-    ones = np.ones(len(order), "float32")
-    return TrainingData(inputs(), Rows(targets, LENGTHS), Rows(ones, LENGTHS))
-
-
-def scripted(scores, losses=None):
-    """A score function that gives these metrics, whatever the outputs."""
-    script = iter(
-        zip(scores, losses or [1.0 - 0.01 * i for i in range(99)], strict=False)
-    )
-
-    def score(outputs):
-        assert len(outputs) == len(LENGTHS)
-        metric, loss = next(script)
-        return {"f1": metric, "loss": loss}
-
-    return score
-
-
-def trainer(score, **changes):
-    arguments = dict(
-        loss=LOSS, score=score, monitor="f1", batch_size=BATCH_SIZE, seed=1
-    )
-    return Trainer(**{**arguments, **changes})
-
-
-class Recorder(keras.callbacks.Callback):
-    """Keeps the task's weights and the optimizer's state over all stages."""
-
-    def __init__(self, task):
-        super().__init__()
-        self.task = task
-        self.begins = []  # weights before each stage
-        self.epochs = []  # weights after each epoch
-        self.optimizers = []
-        self.iterations = []
-        self.rates = []
-
-    def on_train_begin(self, logs=None):
-        self.begins.append(weights_of(self.task))
-        self.optimizers.append(self.model.optimizer)
-        self.iterations.append(int(self.model.optimizer.iterations.numpy()))
-        self.rates.append(float(self.model.optimizer.learning_rate))
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.epochs.append(weights_of(self.task))
-
-
-def weights_of(task):
-    return {variable.path: variable.numpy() for variable in task.weights}
-
-
-def moved(before, after):
-    """Paths of the weights that are not bit-equal."""
-    return {path for path in before if (before[path] != after[path]).any()}
-
-
-def part_of(path):
-    """`block_0`, `embeddings`, `pooler` or `logits`."""
-    for name in ("embeddings", "block_0", "block_1", "pooler", "logits"):
-        if f"{name}/" in path:
-            return name
-    raise AssertionError(path)
 
 
 @pytest.fixture(scope="module")
@@ -222,56 +137,6 @@ def test_everything_is_trainable_afterwards():
         trainer(scripted([0.5])),
     )
     assert len(task.trainable_weights) == len(task.weights)
-
-
-def adapt(task, score, epochs=20, patience=None, random_pooler=False, **more):
-    return run_stages(
-        task,
-        [Stage("adapt", epochs, 0.01, blocks=0, patience=patience)],
-        training_data(),
-        inputs(),
-        trainer(score, **more),
-        random_pooler,
-    )
-
-
-def test_at_equal_metric_the_lower_loss_is_better():
-    score = scripted([0.5, 0.5, 0.5], [0.3, 0.2, 0.4])
-    _, best = adapt(task_model(), score, epochs=3)
-    assert best.epoch == 2
-
-
-def test_patience_counts_epochs_without_improvement():
-    score = scripted([0.5, 0.6] + [0.6] * 18, [0.3, 0.2] + [0.2] * 18)
-    records, _ = adapt(task_model(), score, patience=3)
-    assert records[0]["epochs"] == 2 + 3
-
-
-def test_a_falling_loss_is_an_improvement():
-    score = scripted([0.5] * 20, [0.9, 0.8, 0.7] + [0.7] * 17)
-    records, _ = adapt(task_model(), score, patience=3)
-    assert records[0]["epochs"] == 3 + 3
-
-
-def test_without_patience_every_epoch_is_trained():
-    records, _ = adapt(task_model(), scripted([0.5] * 8, [1.0] * 8), epochs=8)
-    assert records[0]["epochs"] == 8
-
-
-@pytest.mark.parametrize(
-    ("metric", "loss"),
-    [(math.nan, 1.0), (0.5, math.nan), (math.nan, math.nan)],
-)
-def test_a_training_that_never_gives_numbers_fails(metric, loss):
-    score = scripted([metric] * 3, [loss] * 3)
-    with pytest.raises(RuntimeError, match="lower the learning rate"):
-        adapt(task_model(), score, epochs=3)
-
-
-def test_an_epoch_that_gives_no_numbers_is_never_the_best():
-    score = scripted([0.4, 0.9, 0.3], [1.0, math.nan, 1.0])
-    _, best = adapt(task_model(), score, epochs=3)
-    assert best.epoch == 1
 
 
 def test_a_frozen_weight_that_changes_is_found():
