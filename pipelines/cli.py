@@ -16,7 +16,7 @@ from pipelines.arguments import (
     flag,
     read_config_file,
 )
-from pipelines.errors import InputError
+from pipelines.errors import InputError, RunFailed
 
 # Command -> (module with a function of that name, its options). The module
 # is imported when the command runs: it brings the backend.
@@ -142,10 +142,11 @@ def _exit_code(error: BaseException, was_stopped: bool) -> int:
     if was_stopped or isinstance(error, KeyboardInterrupt):
         print("keras-encoder: stopped, nothing was written", file=sys.stderr)
         return STOPPED
-    if not _is_of_the_user(error):
+    failed = isinstance(error, RunFailed)
+    if not (failed or _is_of_the_user(error)):
         raise error
     print(f"keras-encoder: {error}", file=sys.stderr)
-    return WRONG_INPUT
+    return FAILED if failed else WRONG_INPUT
 
 
 def _is_of_the_user(error: BaseException) -> bool:

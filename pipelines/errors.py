@@ -1,4 +1,4 @@
-"""The one error that means "what you gave me is wrong", not "I am broken"."""
+"""The errors that tell the user something; all others are faults of ours."""
 
 
 class InputError(ValueError):
@@ -6,5 +6,12 @@ class InputError(ValueError):
 
     The message names what was expected, what was found, where (file and
     line, row or option) and what to do. The command line prints it as it is
-    and exits with code 2; every other exception is a fault of ours.
+    and exits with code 2.
+    """
+
+
+class RunFailed(RuntimeError):
+    """Raised when right options and data led nowhere, as in divergence.
+
+    The command line prints the message as it is and exits with code 1.
     """

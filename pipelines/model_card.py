@@ -2,6 +2,12 @@
 
 import yaml
 
+# Recipe -> title, transformers' pipeline.
+KINDS = {
+    "classify": ("Text classifier", "text-classification"),
+    "tag": ("Token tagger", "token-classification"),
+}
+
 
 def model_card(metrics: dict, settings: dict, options: dict) -> str:
     """Text of the card: what the model does, how it was made, its scores.
@@ -13,9 +19,10 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
     """
     scores = metrics.get("test") or metrics["validation"]
     part = "test" if metrics.get("test") else "validation"
+    title, pipeline = KINDS[metrics["task"]]
     header = {
         "library_name": "keras",
-        "pipeline_tag": "text-classification",
+        "pipeline_tag": pipeline,
         "tags": ["keras_encoder", "bert"],
         "base_model": options["encoder"],
     }
@@ -36,7 +43,7 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             yaml.safe_dump(header, sort_keys=False).strip(),
             "---",
             "",
-            "# Text classifier",
+            f"# {title}",
             "",
             f"Labels: {labels}. Reads {settings['max_length']} tokens.",
             "",
@@ -50,7 +57,7 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             "",
             f"Fine-tuned from `{options['encoder']}` on {metrics['backend']} "
             f"with seed {metrics['seed']}; `options.yaml` repeats the run:",
-            "`keras-encoder classify --config options.yaml`.",
+            f"`keras-encoder {metrics['task']} --config options.yaml`.",
             "",
             "| stage | trainable parameters | epochs | rate | seconds |",
             "|---|---|---|---|---|",
@@ -68,7 +75,7 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             "```python",
             "from transformers import pipeline",
             "",
-            'pipeline("text-classification", model=".")("...")',
+            f'pipeline("{pipeline}", model=".")("...")',
             "```",
             "",
         ]

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import math
 import pathlib
 
 import keras
@@ -162,8 +163,19 @@ def _save_weights(fine_tuned, folder):
 
 
 def _write_json(path, content):
+    content = _finite(content)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     path.write_text(text, encoding="utf-8")
+
+
+def _finite(content):
+    """JSON has no NaN: the loss of an epoch that diverged becomes null."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    is_number = not isinstance(content, float) or math.isfinite(content)
+    return content if is_number else None
 
 
 def _write_history(path, stages):

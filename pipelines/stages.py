@@ -12,6 +12,7 @@ from keras_encoder.optimization import make_optimizer
 from pipelines.batching import Batches, Inputs, Rows
 from pipelines.best_state import BestState, rank
 from pipelines.console import Progress, say
+from pipelines.errors import RunFailed
 from pipelines.features import (
     Above,
     StandardisedHead,
@@ -112,7 +113,7 @@ def run_stages(
         )
     unfreeze(task)
     if best.stage is None:
-        raise RuntimeError(
+        raise RunFailed(
             f"No epoch gave a finite {trainer.monitor} and loss on the "
             "validation data; lower the learning rate."
         )

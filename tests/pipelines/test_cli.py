@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pipelines import cli
+from pipelines.errors import RunFailed
 from tests.pipelines.tiny import rows, write_bert, write_csv
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -199,3 +200,24 @@ def test_an_unknown_backend_is_refused(capsys, monkeypatch, name):
     monkeypatch.setenv("KERAS_BACKEND", name)
     found = refused(capsys, "info")
     assert "tensorflow, jax, torch" in found
+
+
+@pytest.mark.backend_free
+def test_a_run_that_led_nowhere_gets_one_message(capsys, monkeypatch):
+    def diverge(command, options):
+        raise RunFailed("No epoch gave a finite loss.")
+
+    monkeypatch.setattr(cli, "run", diverge)
+    assert cli.main(["info"]) == cli.FAILED
+    message = capsys.readouterr().err
+    assert message == "keras-encoder: No epoch gave a finite loss.\n"
+
+
+@pytest.mark.backend_free
+def test_a_fault_of_ours_is_not_hidden(monkeypatch):
+    def break_down(command, options):
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(cli, "run", break_down)
+    with pytest.raises(RuntimeError, match="ours"):
+        cli.main(["info"])

@@ -38,6 +38,15 @@ def test_the_header_is_that_of_the_hub():
     assert found["base_model"] == "minilm-l6"
 
 
+def test_a_tagger_is_called_one():
+    settings = {**SETTINGS, "task": "tag"}
+    card = model_card({**METRICS, "task": "tag"}, settings, OPTIONS)
+    assert header(card)["pipeline_tag"] == "token-classification"
+    assert "# Token tagger" in card
+    assert "keras-encoder tag --config" in card
+    assert 'pipeline("token-classification"' in card
+
+
 def test_scores_are_those_on_the_test_data():
     card = model_card(METRICS, SETTINGS, OPTIONS)
     assert "## Scores on the test data" in card

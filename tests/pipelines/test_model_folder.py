@@ -184,3 +184,17 @@ def test_a_folder_of_transformers_needs_no_settings(copy):
     opened = read_model_folder(str(copy))
     assert opened.settings["problem"] == "single_label"
     assert opened.settings["max_length"] == 40
+
+
+def test_metrics_are_strict_json_even_of_an_epoch_that_diverged(
+    trained, tmp_path
+):
+    metrics = {
+        **trained.metrics,
+        "stages": [{**trained.metrics["stages"][0], "seconds": float("nan")}],
+    }
+    folder = tmp_path / "model"
+    write_model_folder(folder, trained.fine_tuned, metrics, trained.options)
+    text = (folder / "metrics.json").read_text(encoding="utf-8")
+    assert "NaN" not in text
+    assert json.loads(text)["stages"][0]["seconds"] is None

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from pipelines.errors import RunFailed
 from tests.pipelines.staged import adapt, scripted, task_model
 
 
@@ -36,7 +37,7 @@ def test_without_patience_every_epoch_is_trained():
 )
 def test_a_training_that_never_gives_numbers_fails(metric, loss):
     score = scripted([metric] * 3, [loss] * 3)
-    with pytest.raises(RuntimeError, match="lower the learning rate"):
+    with pytest.raises(RunFailed, match="lower the learning rate"):
         adapt(task_model(), score, epochs=3)
 
 
