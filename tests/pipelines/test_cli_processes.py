@@ -50,6 +50,8 @@ def start(*argv, code=None, **environment):
         cwd=ROOT,
         text=True,
         encoding="utf-8",
+        # A job in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env={
             **{k: v for k, v in os.environ.items() if k[:3] != "TF_"},
             "KERAS_BACKEND": BACKEND,
@@ -116,7 +118,10 @@ def test_stopped_training_leaves_nothing(bert, topics, tmp_path):
         if line.startswith("Stage adapt"):
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     err = "".join(seen) + err
     assert process.returncode == cli.STOPPED, err
     assert "Traceback" not in err
