@@ -22,7 +22,7 @@ from keras_encoder.tokenizer import Tokenizer
 from pipelines.errors import InputError
 from pipelines.model_card import model_card
 from pipelines.outputs import SETTINGS, new_folder
-from pipelines.schemes import detect_scheme
+from pipelines.schemes import scheme_of_labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _tagger_defaults(labels):
     """Settings of a tagger that transformers wrote."""
     return {
         "task": "tag",
-        "scheme": detect_scheme([labels]),
+        "scheme": scheme_of_labels(labels),
         "words": "tokenizer",
         "stride": None,
         "document_context": False,

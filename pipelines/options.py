@@ -152,6 +152,9 @@ class TagOptions(FineTuneOptions):
         "most epochs with a frozen encoder; 0 skips this stage",
         range=NOT_NEGATIVE,
     )
+    adapt_learning_rate: float = _option(
+        1e-2, "its learning rate", range=NOT_NEGATIVE
+    )
     adapt_patience: int | None = _option(
         2, "epochs without improvement after which it ends", range=COUNT
     )
