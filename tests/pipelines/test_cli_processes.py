@@ -50,8 +50,6 @@ def start(*argv, code=None, **environment):
         cwd=ROOT,
         text=True,
         encoding="utf-8",
-        # A job in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         env={
             **{k: v for k, v in os.environ.items() if k[:3] != "TF_"},
             "KERAS_BACKEND": BACKEND,
@@ -107,11 +105,14 @@ def test_a_config_repeats_a_run_with_a_clean_output(trained, tmp_path):
 
 
 def test_stopped_training_leaves_nothing(bert, topics, tmp_path):
+    # A job in the background ignores Ctrl-C, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start(
         *("classify", "--data", topics, "--encoder", bert),
         *("--max-length", "8", "--adapt-epochs", "1000000"),
         *("--adapt-patience", "none", "--output", tmp_path / "out" / "model"),
     )
+    signal.signal(signal.SIGINT, before)
     seen = []
     for line in process.stderr:
         seen.append(line)
