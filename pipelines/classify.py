@@ -25,10 +25,11 @@ from pipelines.outputs import choose_output
 from pipelines.recipe import (
     load_pretrained,
     make_stages,
+    make_trainer,
     say_result,
     weights_by_label,
 )
-from pipelines.stages import Trainer, TrainingData, run_stages
+from pipelines.stages import TrainingData, run_stages
 from pipelines.texts import (
     check_segments,
     predict_scores,
@@ -95,14 +96,11 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         make_stages(options, start.is_random),
         TrainingData(train, targets, weights),
         held_out,
-        Trainer(
+        make_trainer(
+            options,
             loss=make_loss(options),
             score=_scorer(splits.validation, labels, settings, mean, deviation),
             monitor=MONITOR[options.problem],
-            batch_size=options.batch_size,
-            weight_decay=options.weight_decay,
-            clip_norm=options.clip_norm,
-            seed=options.seed,
         ),
         start.pooler_is_random,
     )

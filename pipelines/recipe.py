@@ -12,7 +12,7 @@ from keras_encoder.tokenizer import Tokenizer
 from pipelines.console import say
 from pipelines.errors import InputError
 from pipelines.options import FineTuneOptions
-from pipelines.stages import Stage
+from pipelines.stages import Stage, Trainer
 
 # A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
 VOCABULARY = "minilm-l6"
@@ -117,6 +117,24 @@ def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
             layer_decay=options.layer_decay,
         ),
     ]
+
+
+def make_trainer(options: FineTuneOptions, loss, score, monitor) -> Trainer:
+    """What the stages share: the options' values and the recipe's own parts.
+
+    Args:
+        options: of the recipe.
+        loss, score, monitor: as in `Trainer`.
+    """
+    return Trainer(
+        loss=loss,
+        score=score,
+        monitor=monitor,
+        batch_size=options.batch_size,
+        weight_decay=options.weight_decay,
+        clip_norm=options.clip_norm,
+        seed=options.seed,
+    )
 
 
 def weights_by_label(

@@ -28,6 +28,7 @@ from pipelines.outputs import choose_output
 from pipelines.recipe import (
     load_pretrained,
     make_stages,
+    make_trainer,
     say_result,
     weights_by_label,
 )
@@ -37,7 +38,7 @@ from pipelines.sentences import (
     to_inner,
     windows_of,
 )
-from pipelines.stages import Trainer, TrainingData, run_stages
+from pipelines.stages import TrainingData, run_stages
 
 
 def tag(options: TagOptions) -> tuple[FineTuned, dict]:
@@ -87,14 +88,11 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         make_stages(options, start.is_random),
         _training_data(train, splits.train, labels, weights),
         validation.inputs,
-        Trainer(
+        make_trainer(
+            options,
             loss=SmoothCrossentropy(options.label_smoothing, options.focal),
             score=_scorer(validation, splits.validation, labels, scheme),
             monitor="accuracy" if scheme == schemes.PLAIN else "f1",
-            batch_size=options.batch_size,
-            weight_decay=options.weight_decay,
-            clip_norm=options.clip_norm,
-            seed=options.seed,
         ),
     )
     result = {
