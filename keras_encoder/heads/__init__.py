@@ -1,0 +1,7 @@
+"""Task heads: an encoder with a few more layers on top, one head a file."""
+
+# One line a head, and nothing else: whoever needs all heads looks here.
+from keras_encoder.heads.sequence_classifier import (
+    SequenceClassifier as SequenceClassifier,
+)
+from keras_encoder.heads.token_tagger import TokenTagger as TokenTagger

@@ -1,0 +1,72 @@
+"""A tag for every token."""
+
+import keras
+
+from keras_encoder.heads.logits import dense_logits
+from keras_encoder.layers.checks import check_positive, check_rate
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class TokenTagger(keras.Model):
+    """Logits of every token: `dense(dropout(sequence_output))`.
+
+    Args:
+        encoder: `Encoder`. Its pooler is frozen: nothing reads it here.
+        num_classes: int. Number of tags.
+        dropout: float in [0, 1). Dropout on `sequence_output`.
+
+    Call arguments:
+        inputs: dict, as for `Encoder`.
+
+    Returns:
+        float32 tensor (batch, seq, num_classes) of logits.
+    """
+
+    reads_first_token = False
+
+    def __init__(self, encoder, num_classes, dropout=0.1, **kwargs):
+        super().__init__(**kwargs)
+        check_positive(num_classes=num_classes)
+        check_rate(dropout=dropout)
+        self.encoder = encoder
+        encoder.pooler.trainable = False  # it would get no gradient
+        self.num_classes = num_classes
+        self.dropout = dropout
+        self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
+        self.logits = dense_logits(num_classes, encoder.hidden_dim)
+        self.built = True
+
+    def call(self, inputs, training=None):
+        states = self.encoder.encode(
+            self.encoder.embed(inputs, training=training),
+            padding_mask=inputs.get("padding_mask"),
+            training=training,
+        )
+        return self.head(states, training=training)
+
+    def compute_output_spec(self, inputs, training=None):
+        shape = (*inputs["token_ids"].shape, self.num_classes)
+        return keras.KerasTensor(shape, dtype="float32")
+
+    def head(self, states, training=None):
+        """Logits from the last block's states (batch, seq, hidden)."""
+        features = self.features(states)
+        return self.logits(self.dropout_layer(features, training=training))
+
+    def features(self, states):
+        """What the last layer reads, (batch, seq, hidden): the states."""
+        return states
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(
+            encoder=keras.saving.serialize_keras_object(self.encoder),
+            num_classes=self.num_classes,
+            dropout=self.dropout,
+        )
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        encoder = keras.saving.deserialize_keras_object(config["encoder"])
+        return cls(**{**config, "encoder": encoder})
