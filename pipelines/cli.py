@@ -1,5 +1,6 @@
 """`keras-encoder COMMAND`: options from the command line or a YAML file."""
 
+import _thread
 import argparse
 import contextlib
 import dataclasses
@@ -114,9 +115,11 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _noting_ctrl_c():
-    """Yields a list that Ctrl-C fills, since TensorFlow hides it at times.
+    """Yields a list that Ctrl-C fills, since backends hide it at times.
 
-    Inside its C++ code a `KeyboardInterrupt` becomes some other error.
+    Inside TensorFlow's C++ code a `KeyboardInterrupt` becomes some other
+    error; inside JAX's callback at garbage collection it is lost, so it is
+    raised once more.
     """
     stops = []
 
@@ -124,17 +127,26 @@ def _noting_ctrl_c():
         stops.append(number)
         raise KeyboardInterrupt
 
+    def stop_later(lost):
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            threading.Timer(0.1, _thread.interrupt_main).start()
+        else:
+            usual_hook(lost)
+
     usual = signal.default_int_handler
     if signal.getsignal(signal.SIGINT) is not usual or (
         threading.current_thread() is not threading.main_thread()
     ):
         yield stops
         return
+    usual_hook = sys.unraisablehook
     signal.signal(signal.SIGINT, stop)
+    sys.unraisablehook = stop_later
     try:
         yield stops
     finally:
         signal.signal(signal.SIGINT, usual)
+        sys.unraisablehook = usual_hook
 
 
 def _exit_code(error: BaseException, was_stopped: bool) -> int:

@@ -121,13 +121,41 @@ def test_stopped_training_leaves_nothing(bert, topics, tmp_path):
             break
     try:
         out, err = process.communicate(timeout=120)
-    finally:
+    except subprocess.TimeoutExpired:
         process.kill()
+        process.communicate()
+        raise
     err = "".join(seen) + err
     assert process.returncode == cli.STOPPED, err
     assert "Traceback" not in err
     assert out == ""
     assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.backend_free
+def test_ctrl_c_inside_a_callback_from_c_is_not_lost():
+    """As when it lands in JAX's callback at garbage collection."""
+    code = textwrap.dedent("""
+        import gc, signal, time
+        from pipelines import cli
+
+        def stop_here(phase, info):
+            gc.callbacks.remove(stop_here)
+            signal.raise_signal(signal.SIGINT)
+
+        def recipe(command, options):
+            gc.callbacks.append(stop_here)
+            gc.collect()
+            for _ in range(600):
+                time.sleep(0.1)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        cli.run = recipe
+        raise SystemExit(cli.main(["info"]))
+    """)
+    status, out, err = run(code=code)
+    assert status == cli.STOPPED
+    assert err == "keras-encoder: stopped, nothing was written\n"
 
 
 @pytest.mark.skipif(BACKEND == "tensorflow", reason="it is the backend")
