@@ -7,7 +7,26 @@ import keras
 from keras_encoder.layers.checks import check_heads, check_positive
 from keras_encoder.layers.embeddings import Embeddings
 from keras_encoder.layers.encoder_block import EncoderBlock
+from keras_encoder.layers.norms import make_norm
 from keras_encoder.layers.pooler import Pooler
+
+# What `Encoder` is made from, each kept under its name.
+ARGUMENTS = (
+    "vocabulary_size",
+    "num_layers",
+    "num_heads",
+    "hidden_dim",
+    "intermediate_dim",
+    "dropout",
+    "attention_dropout",
+    "max_sequence_length",
+    "num_segments",
+    "activation",
+    "layer_norm_epsilon",
+    "norm_first",
+    "positions",
+    "norm",
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -25,12 +44,17 @@ class Encoder(keras.Model):
         dropout: float in [0, 1). Dropout on embeddings and sub-layers.
         attention_dropout: float in [0, 1). Dropout on the attention
             probabilities.
-        max_sequence_length: int. Longest input, in tokens.
+        max_sequence_length: int. Longest input, in tokens, with learned
+            positions; the other kinds have no such limit.
         num_segments: int. Number of segment ids.
-        activation: `"gelu"` (exact), `"gelu_tanh"` or `"relu"`.
+        activation: `"gelu"` (exact), `"gelu_tanh"`, `"relu"` or `"geglu"`.
         layer_norm_epsilon: float. 1e-12 in BERT (Keras' default is 1e-3).
-        norm_first: bool. Pre-norm with a final LayerNorm if True, else
-            post-norm, as in BERT.
+        norm_first: bool. Pre-norm with a final norm if True, else post-norm,
+            as in BERT.
+        positions: a name in `keras_encoder.layers.positions.POSITIONS`, such
+            as `"learned"` (BERT) or `"rotary"`, or None: without positions
+            the encoder is blind to the order of the tokens.
+        norm: `"layer_norm"` (BERT) or `"rms_norm"`.
 
     Call arguments:
         inputs: dict of `token_ids` int (batch, seq) and, optionally,
@@ -51,7 +75,7 @@ class Encoder(keras.Model):
 
     Raises:
         ValueError: for a size, rate or name out of range, or an input longer
-            than `max_sequence_length`.
+            than `longest_input`.
 
     Example:
     ```python
@@ -81,6 +105,8 @@ class Encoder(keras.Model):
         activation="gelu",
         layer_norm_epsilon=1e-12,
         norm_first=False,
+        positions="learned",
+        norm="layer_norm",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -89,36 +115,41 @@ class Encoder(keras.Model):
         )
         check_heads(hidden_dim, num_heads)
         # === Layers ===
+        shared = dict(
+            dropout=dropout,
+            layer_norm_epsilon=layer_norm_epsilon,
+            norm=norm,
+            dtype=self.dtype_policy,
+        )
         self.embeddings = Embeddings(
             vocabulary_size,
             hidden_dim,
             max_sequence_length=max_sequence_length,
             num_segments=num_segments,
-            dropout=dropout,
-            layer_norm_epsilon=layer_norm_epsilon,
             embeddings_initializer=_bert_initializer(),
-            dtype=self.dtype_policy,
+            positions=positions,
+            num_heads=num_heads,
             name="embeddings",
+            **shared,
         )
         self.blocks = [
             EncoderBlock(
                 num_heads,
                 intermediate_dim,
-                dropout=dropout,
                 attention_dropout=attention_dropout,
                 activation=activation,
-                layer_norm_epsilon=layer_norm_epsilon,
                 norm_first=norm_first,
                 kernel_initializer=_bert_initializer(),
-                dtype=self.dtype_policy,
                 name=f"block_{i}",
+                **shared,
             )
             for i in range(num_layers)
         ]
         self.final_norm = None
         if norm_first:
-            self.final_norm = keras.layers.LayerNormalization(
-                epsilon=layer_norm_epsilon,
+            self.final_norm = make_norm(
+                norm,
+                layer_norm_epsilon,
                 dtype=self.dtype_policy,
                 name="final_norm",
             )
@@ -140,6 +171,8 @@ class Encoder(keras.Model):
         self.activation = activation
         self.layer_norm_epsilon = layer_norm_epsilon
         self.norm_first = norm_first
+        self.positions = positions
+        self.norm = norm
         # === Weights ===
         self.build()
 
@@ -166,6 +199,11 @@ class Encoder(keras.Model):
             warnings.warn(f"Random pooler. {report}", stacklevel=2)
         return encoder
 
+    @property
+    def longest_input(self):
+        """The most tokens that an input may have, or `math.inf`."""
+        return self.embeddings.longest_input
+
     def build(self, input_shape=None):
         if self.built:
             return
@@ -180,13 +218,16 @@ class Encoder(keras.Model):
 
     def call(self, inputs, return_attention_scores=False, training=None):
         states = self.embed(inputs, training=training)
+        mask = inputs.get("padding_mask")
+        position_arguments = self._position_arguments(states)
         encoder_outputs, attention_scores = [], []
         for block in self.blocks:
             states = block(
                 states,
-                padding_mask=inputs.get("padding_mask"),
+                padding_mask=mask,
                 return_attention_scores=return_attention_scores,
                 training=training and block.trainable,
+                **position_arguments,
             )
             if return_attention_scores:
                 states, probabilities = states
@@ -264,7 +305,7 @@ class Encoder(keras.Model):
             padding_mask: None or tensor (batch, seq).
             start: int. First block to run.
             stop: int or None. Block to stop before; None runs all that are
-                left, and the final LayerNorm where there is one.
+                left, and the final norm where there is one.
             first_token_only: bool. Compute the last block's output for the
                 first token alone, all that a classifier reads: a seventh of
                 the work of six layers less.
@@ -275,34 +316,25 @@ class Encoder(keras.Model):
             `first_token_only`.
         """
         last = self.num_layers - 1
+        position_arguments = self._position_arguments(states)
         for index, block in enumerate(self.blocks[start:stop], start=start):
             states = block(
                 states,
                 padding_mask=padding_mask,
                 first_token_only=first_token_only and index == last,
                 training=training and block.trainable,
+                **position_arguments,
             )
         if stop is None and self.final_norm is not None:
             states = self.final_norm(states)
         return states[:, :1] if first_token_only else states
 
+    def _position_arguments(self, states):
+        return self.embeddings.attention_arguments(keras.ops.shape(states)[1])
+
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            vocabulary_size=self.vocabulary_size,
-            num_layers=self.num_layers,
-            num_heads=self.num_heads,
-            hidden_dim=self.hidden_dim,
-            intermediate_dim=self.intermediate_dim,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            max_sequence_length=self.max_sequence_length,
-            num_segments=self.num_segments,
-            activation=self.activation,
-            layer_norm_epsilon=self.layer_norm_epsilon,
-            norm_first=self.norm_first,
-        )
-        return config
+        own = {name: getattr(self, name) for name in ARGUMENTS}
+        return {**super().get_config(), **own}
 
 
 def _bert_initializer():

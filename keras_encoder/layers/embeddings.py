@@ -1,28 +1,34 @@
 """Token, segment and position embeddings."""
 
+import math
+
 import keras
 from keras import ops
 
-from keras_encoder.layers.checks import (
-    check_epsilon,
-    check_positive,
-    check_rate,
-)
-from keras_encoder.layers.positions.learned import LearnedPositions
+from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.norms import make_norm
+from keras_encoder.layers.positions import POSITIONS, check_positions
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
 class Embeddings(keras.layers.Layer):
-    """`dropout(LN(token + segment + position))`, as in BERT.
+    """`dropout(norm(token + segment + position))`, as in BERT.
+
+    Positions that act in the attention are kept here too, where they are made
+    once for all blocks; `attention_arguments` hands them on.
 
     Args:
         vocabulary_size: int. Rows of the token table.
         hidden_dim: int. Width of the embeddings.
-        max_sequence_length: int. Rows of the position table.
+        max_sequence_length: int. Rows of the table of learned positions.
         num_segments: int. Rows of the segment table.
         dropout: float in [0, 1). Dropout on the result.
         layer_norm_epsilon: float. Added to the variance.
-        embeddings_initializer: initializer of the three tables.
+        embeddings_initializer: initializer of the tables.
+        positions: a name in `layers.positions.POSITIONS`, or None: the order
+            of the tokens is not seen.
+        num_heads: int. Heads of the attention, for positions that act there.
+        norm: `"layer_norm"` or `"rms_norm"`.
 
     Call arguments:
         token_ids: int tensor (batch, seq).
@@ -32,7 +38,8 @@ class Embeddings(keras.layers.Layer):
         Tensor (batch, seq, hidden).
 
     Raises:
-        ValueError: if seq is larger than `max_sequence_length`.
+        ValueError: if positions are learned and seq is larger than
+            `max_sequence_length`.
     """
 
     def __init__(
@@ -44,16 +51,21 @@ class Embeddings(keras.layers.Layer):
         dropout=0.0,
         layer_norm_epsilon=1e-12,
         embeddings_initializer="uniform",
+        positions="learned",
+        num_heads=1,
+        norm="layer_norm",
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_positive(
             vocabulary_size=vocabulary_size,
             hidden_dim=hidden_dim,
+            max_sequence_length=max_sequence_length,
             num_segments=num_segments,
+            num_heads=num_heads,
         )
         check_rate(dropout=dropout)
-        check_epsilon(layer_norm_epsilon=layer_norm_epsilon)
+        check_positions(positions)
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.max_sequence_length = max_sequence_length
@@ -63,6 +75,9 @@ class Embeddings(keras.layers.Layer):
         self.embeddings_initializer = keras.initializers.get(
             embeddings_initializer
         )
+        self.positions = positions
+        self.num_heads = num_heads
+        self.norm = norm
         self.token_embedding = keras.layers.Embedding(
             vocabulary_size,
             hidden_dim,
@@ -77,14 +92,17 @@ class Embeddings(keras.layers.Layer):
             dtype=self.dtype_policy,
             name="segment_embedding",
         )
-        self.positions = LearnedPositions(
-            max_sequence_length,
-            embeddings_initializer=self.embeddings_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="positions",
-        )
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon, dtype=self.dtype_policy, name="norm"
+        self.position_layer = None
+        if positions is not None:
+            self.position_layer = POSITIONS[positions].for_encoder(
+                max_sequence_length,
+                num_heads,
+                self.embeddings_initializer.clone(),
+                dtype=self.dtype_policy,
+                name="positions",
+            )
+        self.norm_layer = make_norm(
+            norm, layer_norm_epsilon, dtype=self.dtype_policy, name="norm"
         )
         self.dropout_layer = keras.layers.Dropout(
             dropout, dtype=self.dtype_policy, name="dropout"
@@ -94,8 +112,9 @@ class Embeddings(keras.layers.Layer):
         embedded = (None, None, self.hidden_dim)
         self.token_embedding.build(token_ids_shape)
         self.segment_embedding.build(token_ids_shape)
-        self.positions.build(embedded)
-        self.norm.build(embedded)
+        if self.position_layer is not None:
+            self.position_layer.build(embedded)
+        self.norm_layer.build(embedded)
 
     def call(self, token_ids, segment_ids=None, training=None):
         if segment_ids is None:
@@ -103,8 +122,26 @@ class Embeddings(keras.layers.Layer):
         x = self.token_embedding(token_ids) + self.segment_embedding(
             segment_ids
         )
-        x = self.norm(self.positions(x))
-        return self.dropout_layer(x, training=training)
+        if self.position_layer is not None:
+            x = self.position_layer(x)
+        return self.dropout_layer(self.norm_layer(x), training=training)
+
+    @property
+    def longest_input(self):
+        """The most tokens that there are positions for, or `math.inf`."""
+        if self.position_layer is None:
+            return math.inf
+        return self.position_layer.longest_input
+
+    def attention_arguments(self, length):
+        """Arguments of every `SelfAttention` above: what positions do there.
+
+        Args:
+            length: int, or scalar int tensor: seq.
+        """
+        if self.position_layer is None:
+            return {}
+        return self.position_layer.attention_arguments(length)
 
     def compute_output_shape(self, token_ids_shape):
         return (*token_ids_shape, self.hidden_dim)
@@ -121,5 +158,8 @@ class Embeddings(keras.layers.Layer):
             embeddings_initializer=keras.initializers.serialize(
                 self.embeddings_initializer
             ),
+            positions=self.positions,
+            num_heads=self.num_heads,
+            norm=self.norm,
         )
         return config

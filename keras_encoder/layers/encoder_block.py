@@ -3,33 +3,31 @@
 import keras
 
 from keras_encoder.layers.attention import SelfAttention
-from keras_encoder.layers.checks import (
-    check_epsilon,
-    check_positive,
-    check_rate,
-)
+from keras_encoder.layers.checks import check_positive, check_rate
 from keras_encoder.layers.feed_forward import FeedForward
+from keras_encoder.layers.norms import make_norm
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
 class EncoderBlock(keras.layers.Layer):
-    """Self-attention and feed-forward, each with a residual and a LayerNorm.
+    """Self-attention and feed-forward, each with a residual and a norm.
 
     Post-norm (BERT, [Devlin et al., 2018](https://arxiv.org/abs/1810.04805)):
     `x = LN(x + attention(x)); x = LN(x + feed_forward(x))`. Pre-norm
     ([Xiong et al., 2020](https://arxiv.org/abs/2002.04745)):
     `x = x + attention(LN(x)); x = x + feed_forward(LN(x))`; the stack then
-    needs a final LayerNorm, which `Encoder` adds.
+    needs a final norm, which `Encoder` adds.
 
     Args:
         num_heads: int. Must divide the width of the input.
         intermediate_dim: int. Width inside the feed-forward network.
         dropout: float in [0, 1). Dropout on the output of both sub-layers.
         attention_dropout: float in [0, 1). Dropout on the probabilities.
-        activation: `"gelu"` (exact), `"gelu_tanh"` or `"relu"`.
+        activation: `"gelu"` (exact), `"gelu_tanh"`, `"relu"` or `"geglu"`.
         layer_norm_epsilon: float. Added to the variance.
         norm_first: bool. Pre-norm if True, else post-norm.
         kernel_initializer: initializer of all kernels.
+        norm: `"layer_norm"` or `"rms_norm"`, the LN of the formulas.
 
     Call arguments:
         hidden_states: tensor (batch, seq, hidden).
@@ -52,12 +50,12 @@ class EncoderBlock(keras.layers.Layer):
         layer_norm_epsilon=1e-12,
         norm_first=False,
         kernel_initializer="glorot_uniform",
+        norm="layer_norm",
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_positive(num_heads=num_heads, intermediate_dim=intermediate_dim)
         check_rate(dropout=dropout, attention_dropout=attention_dropout)
-        check_epsilon(layer_norm_epsilon=layer_norm_epsilon)
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
         self.dropout = dropout
@@ -66,6 +64,7 @@ class EncoderBlock(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.norm_first = norm_first
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.norm = norm
         self.attention = SelfAttention(
             num_heads,
             dropout=attention_dropout,
@@ -73,8 +72,9 @@ class EncoderBlock(keras.layers.Layer):
             dtype=self.dtype_policy,
             name="attention",
         )
-        self.attention_norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon,
+        self.attention_norm = make_norm(
+            norm,
+            layer_norm_epsilon,
             dtype=self.dtype_policy,
             name="attention_norm",
         )
@@ -85,8 +85,9 @@ class EncoderBlock(keras.layers.Layer):
             dtype=self.dtype_policy,
             name="feed_forward",
         )
-        self.feed_forward_norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon,
+        self.feed_forward_norm = make_norm(
+            norm,
+            layer_norm_epsilon,
             dtype=self.dtype_policy,
             name="feed_forward_norm",
         )
@@ -169,5 +170,6 @@ class EncoderBlock(keras.layers.Layer):
             kernel_initializer=keras.initializers.serialize(
                 self.kernel_initializer
             ),
+            norm=self.norm,
         )
         return config

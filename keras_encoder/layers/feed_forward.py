@@ -11,7 +11,11 @@ ACTIVATIONS = {
     "gelu": lambda x: keras.activations.gelu(x, approximate=False),
     "gelu_tanh": lambda x: keras.activations.gelu(x, approximate=True),
     "relu": keras.activations.relu,
+    # GEGLU: the GELU of one projection gates another,
+    # https://arxiv.org/abs/2002.05202.
+    "geglu": lambda x: keras.activations.gelu(x, approximate=False),
 }
+GATED = ("geglu",)
 
 
 def check_activation(activation):
@@ -27,11 +31,14 @@ def check_activation(activation):
 class FeedForward(keras.layers.Layer):
     """`activation(x W_1 + b_1) W_2 + b_2`, on each position alone.
 
+    With `"geglu"` it is `(GELU(x W_g + b_g) * (x W_1 + b_1)) W_2 + b_2`, half
+    as many weights again; two thirds of the width make it as many.
+
     Args:
-        intermediate_dim: int. Width between the two products; BERT uses
-            four times the hidden width.
-        activation: `"gelu"` (exact), `"gelu_tanh"` or `"relu"`.
-        kernel_initializer: initializer of both kernels.
+        intermediate_dim: int. Width between the products; BERT uses four
+            times the hidden width.
+        activation: `"gelu"` (exact), `"gelu_tanh"`, `"relu"` or `"geglu"`.
+        kernel_initializer: initializer of the kernels.
 
     Call arguments:
         hidden_states: tensor (batch, seq, hidden).
@@ -56,24 +63,31 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, hidden_states_shape):
         hidden_dim = hidden_states_shape[-1]
-        self.intermediate_dense = keras.layers.Dense(
-            self.intermediate_dim,
+        wide = self.intermediate_dim
+        self.intermediate_dense = self._dense(hidden_dim, wide, "intermediate")
+        self.gate_dense = None
+        if self.activation in GATED:
+            self.gate_dense = self._dense(hidden_dim, wide, "gate")
+        self.output_dense = self._dense(wide, hidden_dim, "output")
+
+    def _dense(self, input_dim, output_dim, name):
+        dense = keras.layers.Dense(
+            output_dim,
             kernel_initializer=self.kernel_initializer.clone(),
             dtype=self.dtype_policy,
-            name="intermediate",
+            name=name,
         )
-        self.output_dense = keras.layers.Dense(
-            hidden_dim,
-            kernel_initializer=self.kernel_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="output",
-        )
-        self.intermediate_dense.build((None, None, hidden_dim))
-        self.output_dense.build((None, None, self.intermediate_dim))
+        dense.build((None, None, input_dim))
+        return dense
 
     def call(self, hidden_states):
         wide = self.intermediate_dense(hidden_states)  # (batch, seq, 4 hidden)
-        return self.output_dense(ACTIVATIONS[self.activation](wide))
+        activate = ACTIVATIONS[self.activation]
+        if self.gate_dense is None:
+            wide = activate(wide)
+        else:
+            wide = activate(self.gate_dense(hidden_states)) * wide
+        return self.output_dense(wide)
 
     def compute_output_shape(self, hidden_states_shape):
         return tuple(hidden_states_shape)

@@ -33,6 +33,16 @@ class LearnedPositions(keras.layers.Layer):
             embeddings_initializer
         )
 
+    @classmethod
+    def for_encoder(
+        cls, max_sequence_length, num_heads, embeddings_initializer, **kwargs
+    ):
+        return cls(max_sequence_length, embeddings_initializer, **kwargs)
+
+    @property
+    def longest_input(self):
+        return self.max_sequence_length
+
     def build(self, embeddings_shape):
         self.position_embeddings = self.add_weight(
             name="embeddings",
@@ -52,6 +62,9 @@ class LearnedPositions(keras.layers.Layer):
                 "Truncate the input or read it in windows."
             )
         return embeddings + self.position_embeddings[:length]
+
+    def attention_arguments(self, length):
+        return {}
 
     def compute_output_shape(self, embeddings_shape):
         return tuple(embeddings_shape)
