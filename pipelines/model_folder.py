@@ -98,12 +98,14 @@ def read_model_folder(path: str) -> FineTuned:
     else:
         model, labels, _ = load_classifier(folder)
         defaults = _classifier_defaults(config, labels)
-    longest = model.encoder.max_sequence_length
-    settings = {**defaults, "max_length": longest, **settings}
-    if settings["max_length"] not in range(3, longest + 1):
+    usual = {**defaults, "max_length": model.encoder.max_sequence_length}
+    settings = {**usual, **settings}
+    length, longest = settings["max_length"], model.encoder.longest_input
+    if not isinstance(length, int) or not 3 <= length <= longest:
+        expected = f"3 to {longest}" if longest < math.inf else "3 or more"
         raise CheckpointError(
-            f"{folder / SETTINGS}: expected max_length to be 3 to {longest}, "
-            f"found {settings['max_length']!r}."
+            f"{folder / SETTINGS}: expected max_length to be {expected}, "
+            f"found {length!r}."
         )
     tokenizer = Tokenizer.from_folder(folder)
     return FineTuned(model, tokenizer, labels, settings)

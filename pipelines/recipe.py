@@ -11,7 +11,7 @@ from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.console import say
 from pipelines.errors import InputError
-from pipelines.options import FineTuneOptions
+from pipelines.options import FineTuneOptions, RunOptions
 from pipelines.stages import Stage, Trainer
 
 # A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
@@ -46,32 +46,53 @@ def load_pretrained(options: FineTuneOptions) -> Pretrained:
     Raises:
         InputError: if it cannot read `max_length` tokens.
     """
+    start = load_start(options)
+    if (options.finetune_blocks or 0) > start.encoder.num_layers:
+        raise InputError(
+            f"--finetune-blocks {options.finetune_blocks}: {options.encoder} "
+            f"has {start.encoder.num_layers} blocks."
+        )
+    return start
+
+
+def load_start(
+    options: RunOptions, tokenizer: Tokenizer | None = None
+) -> Pretrained:
+    """`load_pretrained` for any recipe that trains.
+
+    Args:
+        options: of the recipe.
+        tokenizer: whose vocabulary a size reads; None: that of MiniLM. A
+            checkpoint has its own.
+    """
     _set_seed(options.seed)
     overrides = {"dtype": POLICIES[options.precision]}
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
         overrides["attention_dropout"] = options.dropout
-    encoder, tokenizer, report = load_encoder(options.encoder, **overrides)
-    if tokenizer is None:
+    if tokenizer is not None:
+        overrides["vocabulary_size"] = tokenizer.vocabulary_size
+    encoder, own, report = load_encoder(options.encoder, **overrides)
+    if own is not None:
+        say(f"Encoder: {report}")
+    elif tokenizer is not None:
+        say(f"Encoder: {options.encoder} with random weights")
+    else:
         say(
             f"Encoder: {options.encoder} with random weights; vocabulary of "
             f"{VOCABULARY}"
         )
         tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
-    else:
-        say(f"Encoder: {report}")
-    if options.max_length > encoder.max_sequence_length:
+    if options.max_length > encoder.longest_input:
         raise InputError(
             f"--max-length {options.max_length}: {options.encoder} has "
-            f"positions for {encoder.max_sequence_length} tokens at most."
-        )
-    if (options.finetune_blocks or 0) > encoder.num_layers:
-        raise InputError(
-            f"--finetune-blocks {options.finetune_blocks}: {options.encoder} "
-            f"has {encoder.num_layers} blocks."
+            f"positions for {encoder.longest_input} tokens at most."
         )
     return Pretrained(
-        encoder, tokenizer, not report.matched, report.pooler_is_random
+        encoder,
+        own or tokenizer,
+        not report.matched,
+        report.pooler_is_random,
     )
 
 

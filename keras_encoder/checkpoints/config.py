@@ -34,8 +34,13 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }
-# Names of ours that say what Hugging Face's BERT cannot.
+# Arguments that Hugging Face's BERT has no word for, and what it is in them.
+# An encoder that differs is written under a `model_type` of our own, where
+# they have our names.
 OWN_MODEL_TYPE = "keras_encoder"
+BERT_IS = {"norm_first": False, "positions": "learned", "norm": "layer_norm"}
+# An activation of ours alone, under its own name.
+OWN_ACTIVATIONS = {**ACTIVATIONS, "geglu": "geglu"}
 
 
 def config_path(folder):
@@ -90,7 +95,17 @@ def encoder_arguments(config, source="config.json"):
         raise CheckpointError(
             f"{source}: expected an encoder, found is_decoder true."
         )
-    activation = read_activation(config, "hidden_act", source)
+    is_own = model_type == OWN_MODEL_TYPE
+    activation = read_activation(
+        config,
+        "hidden_act",
+        source,
+        OWN_ACTIVATIONS if is_own else ACTIVATIONS,
+    )
+    own = {
+        name: config.get(name, value) if is_own else value
+        for name, value in BERT_IS.items()
+    }
     config = {**DEFAULTS, **config}
     missing = [name for name in NAMES.values() if name not in config]
     if missing:
@@ -98,23 +113,29 @@ def encoder_arguments(config, source="config.json"):
     return dict(
         {ours: config[theirs] for ours, theirs in NAMES.items()},
         activation=activation,
-        norm_first=config.get("norm_first", False),
+        **own,
     )
 
 
-def read_activation(config, key, source):
+def read_activation(config, key, source, names=ACTIVATIONS):
     """Our name of the activation that a config has under a key.
+
+    Args:
+        config: dict, the content of a `config.json`.
+        key: where it says the activation; exact GELU if it does not.
+        source: what to call the file in messages.
+        names: dict of their name -> ours.
 
     Raises:
         CheckpointError: if `Encoder` has no such activation.
     """
     name = config.get(key, "gelu")
-    if not isinstance(name, str) or name not in ACTIVATIONS:
+    if not isinstance(name, str) or name not in names:
         raise CheckpointError(
-            f"{source}: expected {key} to be one of {sorted(ACTIVATIONS)}, "
+            f"{source}: expected {key} to be one of {sorted(names)}, "
             f"found {name!r}."
         )
-    return ACTIVATIONS[name]
+    return names[name]
 
 
 def huggingface_config(encoder):
@@ -124,13 +145,14 @@ def huggingface_config(encoder):
     `model_type` of our own, which transformers refuses instead of misreading.
     """
     to_theirs = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
-    config = {
-        "model_type": OWN_MODEL_TYPE if encoder.norm_first else "bert",
+    activation = encoder.activation
+    own = {name: getattr(encoder, name) for name in BERT_IS}
+    is_bert = own == BERT_IS and activation in to_theirs
+    return {
+        "model_type": "bert" if is_bert else OWN_MODEL_TYPE,
         **{theirs: getattr(encoder, ours) for ours, theirs in NAMES.items()},
-        "hidden_act": to_theirs[encoder.activation],
+        "hidden_act": to_theirs.get(activation, activation),
         "initializer_range": 0.02,
         "pad_token_id": 0,
+        **({} if is_bert else own),
     }
-    if encoder.norm_first:
-        config["norm_first"] = True
-    return config

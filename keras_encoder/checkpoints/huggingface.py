@@ -15,18 +15,16 @@ from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.report import LoadReport
 from keras_encoder.encoder import Encoder
 
-# Path of our variable -> name of the tensor. A `kernel` (in, out) is stored
+# Path of our layer -> name of its tensors: what stands outside the blocks,
+# the parts of a block, the variables. A `kernel` (in, out) is stored
 # transposed, as PyTorch's `weight` (out, in).
-EMBEDDINGS = {
-    "embeddings/token_embedding/embeddings": (
-        "embeddings.word_embeddings.weight"
-    ),
-    "embeddings/segment_embedding/embeddings": (
-        "embeddings.token_type_embeddings.weight"
-    ),
-    "embeddings/positions/embeddings": "embeddings.position_embeddings.weight",
-    "embeddings/norm/gamma": "embeddings.LayerNorm.weight",
-    "embeddings/norm/beta": "embeddings.LayerNorm.bias",
+OUTSIDE = {
+    "embeddings/token_embedding": "embeddings.word_embeddings",
+    "embeddings/segment_embedding": "embeddings.token_type_embeddings",
+    "embeddings/positions": "embeddings.position_embeddings",
+    "embeddings/norm": "embeddings.LayerNorm",
+    "final_norm": "final_norm",
+    "pooler/dense": "pooler.dense",
 }
 BLOCK = {
     "attention/query": "attention.self.query",
@@ -35,6 +33,7 @@ BLOCK = {
     "attention/output": "attention.output.dense",
     "attention_norm": "attention.output.LayerNorm",
     "feed_forward/intermediate": "intermediate.dense",
+    "feed_forward/gate": "intermediate.gate",
     "feed_forward/output": "output.dense",
     "feed_forward_norm": "output.LayerNorm",
 }
@@ -43,6 +42,8 @@ SUFFIXES = {
     "bias": "bias",
     "gamma": "weight",
     "beta": "bias",
+    "scale": "weight",
+    "embeddings": "weight",
 }
 # Known and harmless: a constant that older versions saved.
 IGNORED = ("embeddings.position_ids",)
@@ -58,14 +59,11 @@ def encoder_tensor_name(path):
         path: path of the variable below its encoder, such as
             `"block_3/attention/query/kernel"`.
     """
-    if path in EMBEDDINGS:
-        return EMBEDDINGS[path]
     layer, _, variable = path.rpartition("/")
-    suffix = SUFFIXES[variable]
-    if layer == "pooler/dense":
-        return f"pooler.dense.{suffix}"
-    if layer == "final_norm":
-        return f"final_norm.{suffix}"
+    # A kind of positions may call its weights what it likes.
+    suffix = SUFFIXES.get(variable, variable)
+    if layer in OUTSIDE:
+        return f"{OUTSIDE[layer]}.{suffix}"
     block, _, rest = layer.partition("/")
     number = block.removeprefix("block_")
     return f"encoder.layer.{number}.{BLOCK[rest]}.{suffix}"

@@ -37,6 +37,8 @@ FIXED = {
     "activation": "gelu_tanh",
     "layer_norm_epsilon": 1e-12,
     "norm_first": False,
+    "positions": "learned",
+    "norm": "layer_norm",
 }
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
 

@@ -11,6 +11,23 @@ from keras_encoder import Encoder
 
 BATCH, SEQ, HIDDEN, HEADS, INTERMEDIATE = 3, 5, 8, 2, 12
 VOCABULARY, MAX_SEQ, SEGMENTS, LAYERS = 23, 11, 2, 2
+# One encoder for each thing that Hugging Face's BERT cannot say, and one with
+# several.
+UNLIKE_BERT = (
+    dict(norm_first=True),
+    dict(positions=None),
+    dict(positions="sinusoidal"),
+    dict(positions="relative"),
+    dict(positions="rotary"),
+    dict(norm="rms_norm"),
+    dict(activation="geglu"),
+    dict(
+        positions="rotary",
+        norm="rms_norm",
+        activation="geglu",
+        norm_first=True,
+    ),
+)
 
 
 def sine(shape, phase=0.0, scale=1.0):
@@ -21,10 +38,10 @@ def sine(shape, phase=0.0, scale=1.0):
 
 
 def set_sine_weights(layer):
-    """Gives every weight of a layer fixed values; gammas lie around 1."""
+    """Gives every weight of a layer fixed values; norms' lie around 1."""
     for index, variable in enumerate(layer.weights):
         values = sine(variable.shape, phase=index, scale=0.3)
-        variable.assign(values + (variable.name == "gamma"))
+        variable.assign(values + (variable.name in ("gamma", "scale")))
     return layer
 
 

@@ -9,7 +9,7 @@ from keras_encoder.checkpoints.config import (
 )
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.huggingface import load_encoder
-from tests.keras_encoder.fixed_weights import tiny_encoder
+from tests.keras_encoder.fixed_weights import UNLIKE_BERT, tiny_encoder
 
 pytestmark = pytest.mark.backend_free
 
@@ -37,6 +37,8 @@ def test_what_a_file_leaves_out_is_what_bert_has():
         activation="gelu",
         layer_norm_epsilon=1e-12,
         norm_first=False,
+        positions="learned",
+        norm="layer_norm",
     )
 
 
@@ -79,6 +81,7 @@ def test_each_activation_has_its_name_here(theirs, ours):
         (dict(hidden_act="swoosh"), "found 'swoosh'"),
         (dict(hidden_act=["gelu"]), r"found \['gelu'\]"),
         (dict(hidden_act=None), "found None"),
+        (dict(hidden_act="geglu"), "found 'geglu'"),
         (dict(model_type="roberta"), "found 'roberta'"),
         (dict(model_type=7), "found 7"),
         (dict(model_type=["bert"]), r"found \['bert'\]"),
@@ -109,6 +112,8 @@ def test_missing_keys_are_named():
         dict(hidden_dropout_prob="none"),
         dict(layer_norm_eps="small"),
         dict(layer_norm_eps=None),
+        dict(model_type="keras_encoder", positions="spiral"),
+        dict(model_type="keras_encoder", norm=None),
     ],
 )
 def test_a_value_that_no_encoder_can_have_is_an_error(tmp_path, changes):
@@ -136,12 +141,19 @@ def test_a_byte_order_mark_does_no_harm(tmp_path):
     assert read_config(tmp_path) == CONFIG
 
 
-@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "relu"])
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_a_written_config_gives_the_same_encoder(activation, norm_first):
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dict(activation="gelu"),
+        dict(activation="gelu_tanh", norm_first=True),
+        dict(activation="relu", positions="rotary"),
+        dict(activation="geglu", norm="rms_norm"),
+        dict(norm_first=True, positions=None, activation="gelu_tanh"),
+    ],
+)
+def test_a_written_config_gives_the_same_encoder(kind):
     encoder = tiny_encoder(
-        activation=activation,
-        norm_first=norm_first,
+        **kind,
         dropout=0.2,
         attention_dropout=0.3,
         layer_norm_epsilon=1e-5,
@@ -152,7 +164,13 @@ def test_a_written_config_gives_the_same_encoder(activation, norm_first):
     assert arguments.items() <= encoder.get_config().items()
 
 
-def test_transformers_is_not_told_that_a_pre_norm_encoder_is_a_bert():
+@pytest.mark.parametrize("kind", UNLIKE_BERT)
+def test_transformers_is_not_told_that_another_encoder_is_a_bert(kind):
     assert huggingface_config(tiny_encoder())["model_type"] == "bert"
-    pre_norm = huggingface_config(tiny_encoder(norm_first=True))
-    assert pre_norm["model_type"] == "keras_encoder"
+    other = huggingface_config(tiny_encoder(**kind))
+    assert other["model_type"] == "keras_encoder"
+
+
+def test_a_key_of_ours_means_nothing_in_a_bert():
+    config = {**CONFIG, "norm_first": True, "positions": "rotary"}
+    assert encoder_arguments(config) == encoder_arguments(CONFIG)

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 import transformers
@@ -16,7 +18,8 @@ from tests.keras_encoder.bert_folders import (
     write_tensors,
 )
 from tests.keras_encoder.checkpoints.references import random_inputs
-from tests.keras_encoder.fixed_weights import tiny_encoder
+from tests.keras_encoder.fixed_weights import UNLIKE_BERT, tiny_encoder
+from tests.keras_encoder.layer_contract import to_numpy
 from tests.keras_encoder.parity import assert_equals_transformers
 
 QUERY = "encoder.layer.1.attention.self.query.weight"
@@ -227,13 +230,33 @@ def test_transformers_opens_what_is_saved(tmp_path, prefix, activation):
     assert_equals_transformers(encoder, model.double().eval(), random_inputs())
 
 
-def test_what_is_saved_loads_with_the_same_weights(tmp_path):
-    encoder = tiny_encoder(norm_first=True)
+@pytest.mark.parametrize("kind", UNLIKE_BERT)
+def test_what_is_no_bert_is_saved_and_loads_again(tmp_path, kind):
+    encoder, inputs = tiny_encoder(**kind), random_inputs()
     expected = encoder_tensors(encoder)
+    assert len(expected) == len(encoder.weights)
     save_tensors(expected, tmp_path)
-    (tmp_path / "config.json").write_text("{}")
-    change_config(tmp_path, **huggingface_config(encoder))
+    config = json.dumps(huggingface_config(encoder))
+    (tmp_path / "config.json").write_text(config)
     assert_loads_the_same(tmp_path, expected)
+    loaded, report = load_encoder(tmp_path, dropout=0.0, attention_dropout=0.0)
+    assert report.missing == report.unexpected == ()
+    assert loaded.get_config() | {"name": ""} == (
+        encoder.get_config() | {"name": ""}
+    )
+    np.testing.assert_array_equal(
+        to_numpy(loaded(inputs)["pooled_output"]),
+        to_numpy(encoder(inputs)["pooled_output"]),
+    )
+
+
+def test_transformers_refuses_what_is_no_bert(tmp_path):
+    encoder = tiny_encoder(positions="rotary")
+    save_tensors(encoder_tensors(encoder), tmp_path)
+    config = json.dumps(huggingface_config(encoder))
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(ValueError, match="keras_encoder"):
+        transformers.AutoModel.from_pretrained(tmp_path)
 
 
 def test_the_encoder_below_a_head_has_the_same_names(folder):

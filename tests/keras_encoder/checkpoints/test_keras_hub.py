@@ -169,6 +169,8 @@ def test_without_keras_hub_the_install_command_is_said(monkeypatch):
         {"activation": "gelu"},
         {"activation": "relu"},
         {"norm_first": True},
+        {"positions": "rotary"},
+        {"norm": "rms_norm"},
         {"layer_norm_epsilon": 1e-6},
     ],
 )
