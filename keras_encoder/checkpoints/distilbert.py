@@ -46,6 +46,15 @@ BLOCK = {
     "ffn.lin2": "output.dense",
     "output_layer_norm": "output.LayerNorm",
 }
+# The head that guesses masked tokens.
+HEAD = {
+    "vocab_transform.weight": "cls.predictions.transform.dense.weight",
+    "vocab_transform.bias": "cls.predictions.transform.dense.bias",
+    "vocab_layer_norm.weight": "cls.predictions.transform.LayerNorm.weight",
+    "vocab_layer_norm.bias": "cls.predictions.transform.LayerNorm.bias",
+    "vocab_projector.weight": "cls.predictions.decoder.weight",
+    "vocab_projector.bias": "cls.predictions.bias",
+}
 SEGMENTS = "embeddings.token_type_embeddings.weight"
 
 
@@ -103,6 +112,6 @@ def tensor_name(name):
     name = name.removeprefix("module.").removeprefix("distilbert.")
     match = re.fullmatch(r"transformer\.layer\.(\d+)\.(.+)\.(\w+)", name)
     if match is None:
-        return name
+        return HEAD.get(name, name)
     number, part, kind = match.groups()
     return f"encoder.layer.{number}.{BLOCK.get(part, part)}.{kind}"

@@ -1,5 +1,6 @@
 """Hugging Face BERT folders: one table of names, used both ways."""
 
+import json
 import pathlib
 
 import numpy as np
@@ -9,6 +10,7 @@ from keras_encoder.checkpoints import safetensors_files, torch_files
 from keras_encoder.checkpoints.config import (
     config_path,
     encoder_arguments,
+    huggingface_config,
     read_config,
 )
 from keras_encoder.checkpoints.errors import CheckpointError
@@ -206,6 +208,22 @@ def encoder_tensors(encoder, prefix="", pooler=True):
         if pooler or not path.startswith("pooler/"):
             tensors[prefix + encoder_tensor_name(path)] = to_array(variable)
     return tensors
+
+
+def save_encoder(encoder, folder):
+    """Writes `config.json` and `model.safetensors`, as `BertModel` does.
+
+    Args:
+        encoder: `Encoder`. What BERT cannot express is written under a
+            `model_type` of our own, which transformers refuses.
+        folder: path; made if it does not exist.
+    """
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {**huggingface_config(encoder), "architectures": ["BertModel"]}
+    text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+    (folder / "config.json").write_text(text, encoding="utf-8")
+    save_tensors(encoder_tensors(encoder), folder)
 
 
 def to_array(variable):

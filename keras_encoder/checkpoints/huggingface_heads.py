@@ -1,12 +1,20 @@
-"""Hugging Face folders with a task head: classifiers and taggers."""
+"""Hugging Face folders with a task head: one loader and writer for all.
 
+What a head is called there, and the names of its tensors, stand in the head.
+"""
+
+import contextlib
 import dataclasses
 import json
+import os
 import pathlib
 
+import numpy as np
+
+from keras_encoder import heads
+from keras_encoder.checkpoints import distilbert, tensorflow
 from keras_encoder.checkpoints.config import (
     config_path,
-    encoder_arguments,
     huggingface_config,
     read_config,
 )
@@ -14,22 +22,27 @@ from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.huggingface import (
     assign,
     encoder_tensors,
-    load_encoder_tensors,
-    make_encoder,
     open_folder_tensors,
     plain_names,
     save_tensors,
     to_array,
 )
+from keras_encoder.checkpoints.load import load_encoder_only
+from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.layers.crf import CRF
 
-# Our head -> Hugging Face's.
-ARCHITECTURES = {
-    SequenceClassifier: "BertForSequenceClassification",
-    TokenTagger: "BertForTokenClassification",
+# Every head that has a name in transformers.
+HEADS = tuple(
+    head for head in vars(heads).values() if hasattr(head, "architecture")
+)
+# Its size is the number of labels.
+LABELS_TENSOR = "classifier.bias"
+# Copies of a tensor that some files have -> the one that is ours.
+TIED = {
+    "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
 }
-# Variable of the head's `logits` -> name of the tensor.
-HEAD = {"kernel": "classifier.weight", "bias": "classifier.bias"}
 PROBLEM_TYPES = (
     "single_label_classification",
     "multi_label_classification",
@@ -37,56 +50,180 @@ PROBLEM_TYPES = (
 )
 
 
-def load_classifier(folder, **overrides):
-    """Loads a `BertForSequenceClassification` with its head and labels.
+def head_of(folder):
+    """The head class that a folder's config names, or None.
 
     Args:
-        folder: path of a folder that transformers or `save_classifier` wrote.
+        folder: path with `config.json`.
+    """
+    found = {*map(str, read_config(folder).get("architectures") or ())}
+    for head in HEADS:
+        if found & {head.architecture, head.__name__}:
+            return head
+    return next((head for head in HEADS if found & _names(head)), None)
+
+
+def load_head(folder, head, **overrides):
+    """Loads a model with its head, and its labels if it has any.
+
+    Args:
+        folder: path of a folder that transformers or `save_head` wrote, or
+            of a TensorFlow 1 release; or `"hf://ORG/NAME"`.
+        head: class from `keras_encoder.heads`. Its encoder's architecture
+            may be that of another head which holds it, as
+            `BertForPreTraining` holds a `MaskedLM`.
         **overrides: arguments of `Encoder` that win over `config.json`.
 
     Returns:
-        The `SequenceClassifier`, a tuple of its labels in the order of the
-        logits, and a `LoadReport`.
+        The model, a tuple of its labels in the order of the logits (empty
+        where the head has none), and a `LoadReport`.
 
     Raises:
-        CheckpointError: if a tensor is missing or has another shape, or
-            `id2label` does not name each of the head's classes.
+        CheckpointError: if a tensor is missing or has another shape, the
+            config names another architecture, `id2label` does not name each
+            of the head's classes, or a decoder is not tied to the embeddings.
     """
-    return _load(SequenceClassifier, folder, overrides)
+    folder = find_folder(os.fspath(folder))
+    config, source = read_config(folder), config_path(folder)
+    _check_architecture(config, head, source)
+    labels, arguments = (), {}
+    with open_named_tensors(folder) as tensors:
+        if head in (SequenceClassifier, TokenTagger):
+            _check(tensors, [LABELS_TENSOR], head, folder)
+            width = tensors[LABELS_TENSOR]().size
+            labels = _labels(config, width, source)
+            arguments["num_classes"] = width
+            if head is TokenTagger and any(
+                n.startswith("crf.") for n in tensors
+            ):
+                arguments["crf"] = CRF(width)
+    encoder, report = load_encoder_only(folder, **overrides)
+    if head.reads_pooler:
+        _check(report.matched, report.missing, head, folder)
+    if labels:
+        dropout = config.get("classifier_dropout")
+        arguments["dropout"] = encoder.dropout if dropout is None else dropout
+    model = head(encoder, **arguments)
+    with open_named_tensors(folder) as tensors:
+        tensors = _untied(tensors, model, folder)
+        _check(tensors, model.tensors(), head, folder)
+        for name, variable in model.tensors().items():
+            assign(variable, tensors[name](), name, str(folder))
+    return model, labels, _with_head(report, model.tensors())
+
+
+def load_classifier(folder, **overrides):
+    """`load_head` of a `BertForSequenceClassification`."""
+    return load_head(folder, SequenceClassifier, **overrides)
 
 
 def load_tagger(folder, **overrides):
-    """Loads a `BertForTokenClassification` with its head and labels.
+    """`load_head` of a `BertForTokenClassification`.
 
-    Such files have no pooler; a tagger does not use it.
+    Such files have no pooler; a tagger does not use it. The tagger has its
+    CRF if one was saved.
+    """
+    return load_head(folder, TokenTagger, **overrides)
+
+
+def restore_head(model, folder):
+    """Loads those parts of a model's head that a folder has.
 
     Args:
-        folder: path of a folder that transformers or `save_tagger` wrote.
-        **overrides: arguments of `Encoder` that win over `config.json`.
+        model: from `keras_encoder.heads`, of the folder's sizes.
+        folder: as in `load_head`.
 
     Returns:
-        The `TokenTagger`, a tuple of its tags in the order of the logits,
-        and a `LoadReport`.
+        Tuple of the names of the tensors that were loaded.
 
     Raises:
-        CheckpointError: as `load_classifier`.
+        CheckpointError: if a part is there, but not all of its tensors, or
+            one has another shape.
     """
-    return _load(TokenTagger, folder, overrides)
+    folder = find_folder(os.fspath(folder))
+    with open_named_tensors(folder) as tensors:
+        tensors = _untied(tensors, model, folder)
+        parts = {_part(name) for name in tensors}
+        found = {
+            name: variable
+            for name, variable in model.tensors().items()
+            if _part(name) in parts
+        }
+        _check(tensors, found, type(model), folder)
+        for name, variable in found.items():
+            assign(variable, tensors[name](), name, str(folder))
+    return tuple(found)
 
 
-def save_classifier(model, labels, folder, problem_type):
-    """Writes `config.json` and `model.safetensors`, as transformers does.
+@contextlib.contextmanager
+def open_named_tensors(folder):
+    """Yields a folder's tensors by the names that BERT has in transformers.
 
     Args:
-        model: `SequenceClassifier`.
-        labels: sequence of str, one for each logit.
+        folder: path of a folder that transformers, `save_head` or TensorFlow
+            1 wrote.
+
+    Yields:
+        Dict of name -> function that returns an array.
+    """
+    if tensorflow.is_in(folder):
+        yield plain_names(tensorflow.open_tensors(folder), str(folder))
+        return
+    with open_folder_tensors(folder) as tensors:
+        if distilbert.is_in(folder):
+            yield {distilbert.tensor_name(n): tensors[n] for n in tensors}
+        else:
+            yield plain_names(tensors, str(folder))
+
+
+def save_head(model, folder, labels=(), **settings):
+    """Writes `config.json` and `model.safetensors`, as transformers does.
+
+    A pooler that the head does not read is left out.
+
+    Args:
+        model: from `keras_encoder.heads`.
         folder: path; made if it does not exist.
-        problem_type: `"single_label_classification"`,
-            `"multi_label_classification"` or `"regression"`.
+        labels: sequence of str, one for each logit of a classifier or tagger.
+        **settings: more entries of `config.json`.
 
     Raises:
         CheckpointError: if the labels are not as many as the logits, or two
             are the same.
+    """
+    config = huggingface_config(model.encoder)
+    is_bert = config["model_type"] == "bert"
+    name = model.architecture if is_bert else type(model).__name__
+    config.update(architectures=[name], **settings)
+    if hasattr(model, "num_classes"):
+        labels = _checked(labels, model.num_classes, folder)
+        config.update(
+            classifier_dropout=model.dropout,
+            id2label={str(i): label for i, label in enumerate(labels)},
+            label2id={label: i for i, label in enumerate(labels)},
+        )
+    tensors = encoder_tensors(
+        model.encoder, prefix="bert.", pooler=model.reads_pooler
+    )
+    for name, variable in model.tensors().items():
+        tensors[name] = to_array(variable)
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+    (folder / "config.json").write_text(text, encoding="utf-8")
+    save_tensors(tensors, folder)
+
+
+def save_classifier(model, labels, folder, problem_type):
+    """`save_head` of a `SequenceClassifier`.
+
+    Args:
+        model: `SequenceClassifier`.
+        labels, folder: as in `save_head`.
+        problem_type: `"single_label_classification"`,
+            `"multi_label_classification"` or `"regression"`.
+
+    Raises:
         ValueError: for another problem type.
     """
     if problem_type not in PROBLEM_TYPES:
@@ -94,71 +231,66 @@ def save_classifier(model, labels, folder, problem_type):
             f"`problem_type` must be one of {PROBLEM_TYPES}. Received: "
             f"problem_type={problem_type!r}"
         )
-    _save(model, labels, folder, pooler=True, problem_type=problem_type)
+    save_head(model, folder, labels, problem_type=problem_type)
 
 
 def save_tagger(model, labels, folder):
-    """Writes `config.json` and `model.safetensors`, as transformers does.
+    """`save_head` of a `TokenTagger`.
 
-    The pooler is left out: a tagger has no use for it.
-
-    Args:
-        model: `TokenTagger`.
-        labels: sequence of str, the tags, one for each logit.
-        folder: path; made if it does not exist.
-
-    Raises:
-        CheckpointError: if the labels are not as many as the logits, or two
-            are the same.
+    The scores of a CRF are tensors of their own, which transformers has no
+    use for and names.
     """
-    _save(model, labels, folder, pooler=False)
+    save_head(model, folder, labels)
 
 
-def _load(head, folder, overrides):
-    source = config_path(folder)
-    config = read_config(folder)
-    _check_architecture(config, head, source)
-    arguments = {**encoder_arguments(config, source), **overrides}
-    with open_folder_tensors(folder) as tensors:
-        tensors = plain_names(tensors, str(folder))
-        _check_head(tensors, head, folder)
-        width = tensors[HEAD["bias"]]().size
-        labels = _labels(config, width, source)
-        encoder = make_encoder(arguments, source)
-        report = load_encoder_tensors(encoder, tensors, str(folder))
-        dropout = config.get("classifier_dropout")
-        if dropout is None:
-            dropout = encoder.dropout
-        model = head(encoder, width, dropout=dropout)
-        for variable in model.logits.weights:
-            name = HEAD[variable.name]
-            assign(variable, tensors[name](), name, str(folder))
-    return model, labels, _with_head(report)
+def _names(head):
+    """The architectures that hold all tensors of a head."""
+    return {
+        head.architecture,
+        head.__name__,
+        *getattr(head, "also_in", ()),
+    }
 
 
 def _check_architecture(config, head, source):
     """Raises unless the config names this head, or none at all."""
-    expected = (ARCHITECTURES[head], head.__name__)
-    found = config.get("architectures") or expected
-    if not set(expected) & set(found):
+    found = config.get("architectures")
+    if found and not _names(head) & {*map(str, found)}:
         raise CheckpointError(
-            f"{source}: expected the architecture {expected[0]}, found "
+            f"{source}: expected the architecture {head.architecture}, found "
             f"{', '.join(map(str, found))}. Load it as an encoder and train "
             "a head."
         )
 
 
-def _check_head(tensors, head, folder):
+def _check(tensors, needed, head, folder):
     """Raises if a tensor that the trained head reads is missing."""
-    needed = list(HEAD.values())
-    if head is SequenceClassifier:
-        needed += ["pooler.dense.weight", "pooler.dense.bias"]
     for name in needed:
         if name not in tensors:
             raise CheckpointError(
-                f"{folder}: the tensor {name!r} of {ARCHITECTURES[head]} is "
+                f"{folder}: the tensor {name!r} of {head.architecture} is "
                 "missing. Load the folder as an encoder and train a head."
             )
+
+
+def _untied(tensors, model, folder):
+    """The tensors without copies; a copy stands in for what is missing."""
+    tensors = dict(tensors)
+    for copy, name in TIED.items():
+        if copy not in tensors or "cls.predictions.bias" not in model.tensors():
+            continue
+        own = tensors.setdefault(name, tensors[copy])
+        if not np.array_equal(own(), tensors.pop(copy)()):
+            raise CheckpointError(
+                f"{folder}: the tensor {copy!r} differs from {name!r}; "
+                "expected them to be tied, that is, the same."
+            )
+    return tensors
+
+
+def _part(name):
+    """`cls.predictions` of all tensors that belong together."""
+    return ".".join(name.split(".")[:2])
 
 
 def _labels(config, width, source):
@@ -171,45 +303,30 @@ def _labels(config, width, source):
         found = len(id2label) if isinstance(id2label, dict) else id2label
         raise CheckpointError(
             f"{source}: id2label must name the ids 0 to {width - 1}, one for "
-            f"each row of {HEAD['kernel']!r}; found {found} labels."
+            f"each number of {LABELS_TENSOR!r}; found {found} labels."
         )
     by_id = {int(i): str(label) for i, label in id2label.items()}
     return tuple(by_id[i] for i in range(width))
 
 
-def _with_head(report):
+def _checked(labels, width, folder):
+    labels = [str(label) for label in labels]
+    if len(labels) != width or len({*labels}) != len(labels):
+        raise CheckpointError(
+            f"{folder}: expected {width} different labels, one for each "
+            f"logit, found {len(labels)}: {labels}."
+        )
+    return labels
+
+
+def _with_head(report, names):
     """The encoder's report, with the head's tensors among the matched."""
-    names = set(HEAD.values())
     return dataclasses.replace(
         report,
-        matched=(*report.matched, *HEAD.values()),
-        unexpected=tuple(n for n in report.unexpected if n not in names),
+        matched=(*report.matched, *names),
+        unexpected=tuple(
+            name
+            for name in report.unexpected
+            if name not in names and name not in TIED
+        ),
     )
-
-
-def _save(model, labels, folder, pooler, **settings):
-    labels = [str(label) for label in labels]
-    if len(labels) != model.num_classes or len({*labels}) != len(labels):
-        raise CheckpointError(
-            f"{folder}: expected {model.num_classes} different labels, one "
-            f"for each logit, found {len(labels)}: {labels}."
-        )
-    config = huggingface_config(model.encoder)
-    name = ARCHITECTURES[type(model)]
-    if config["model_type"] != "bert":
-        name = type(model).__name__
-    config.update(
-        architectures=[name],
-        classifier_dropout=model.dropout,
-        id2label={str(i): label for i, label in enumerate(labels)},
-        label2id={label: i for i, label in enumerate(labels)},
-        **settings,
-    )
-    tensors = encoder_tensors(model.encoder, prefix="bert.", pooler=pooler)
-    for variable in model.logits.weights:
-        tensors[HEAD[variable.name]] = to_array(variable)
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
-    (folder / "config.json").write_text(text, encoding="utf-8")
-    save_tensors(tensors, folder)

@@ -78,9 +78,8 @@ def load_encoder(folder, **overrides):
     source = config_path(folder)
     arguments = encoder_arguments(read_config(folder), source)
     encoder = make_encoder({**arguments, **overrides}, source)
-    prefix = _prefix(folder)
-    tensors = read_tensors(prefix)
-    return encoder, load_encoder_tensors(encoder, tensors, prefix)
+    tensors = open_tensors(folder)
+    return encoder, load_encoder_tensors(encoder, tensors, _prefix(folder))
 
 
 def load_tokenizer(folder):
@@ -96,6 +95,11 @@ def load_tokenizer(folder):
     plain = [token for token in vocabulary if not token.startswith("[")]
     lowercase = all(token == token.lower() for token in plain)
     return Tokenizer.from_vocabulary(vocabulary, lowercase=lowercase)
+
+
+def open_tensors(folder):
+    """`read_tensors` of the one checkpoint in a folder."""
+    return read_tensors(_prefix(folder))
 
 
 def read_tensors(prefix):

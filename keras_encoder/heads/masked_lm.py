@@ -30,6 +30,8 @@ class MaskedLM(keras.Model):
     """
 
     architecture = "BertForMaskedLM"
+    # These hold all of its tensors, too.
+    also_in = ("BertForPreTraining", "Pretraining", "DistilBertForMaskedLM")
     reads_pooler = False
 
     def __init__(self, encoder, **kwargs):

@@ -27,6 +27,8 @@ class NextSentence(keras.Model):
     """
 
     architecture = "BertForNextSentencePrediction"
+    # These hold all of its tensors, too.
+    also_in = ("BertForPreTraining", "Pretraining")
     reads_pooler = True
 
     def __init__(self, encoder, **kwargs):

@@ -25,6 +25,8 @@ class SequenceClassifier(keras.Model):
         float32 tensor (batch, num_classes) of logits.
     """
 
+    architecture = "BertForSequenceClassification"
+    reads_pooler = True
     reads_first_token = True
 
     def __init__(self, encoder, num_classes, dropout=0.1, **kwargs):
@@ -59,6 +61,13 @@ class SequenceClassifier(keras.Model):
     def features(self, states):
         """What the last layer reads, (batch, hidden): the pooled token."""
         return self.encoder.pooler(states)
+
+    def tensors(self):
+        """Hugging Face's name of each of the head's tensors -> variable."""
+        return {
+            "classifier.weight": self.logits.kernel,
+            "classifier.bias": self.logits.bias,
+        }
 
     def get_config(self):
         config = super().get_config()

@@ -14,6 +14,8 @@ class TokenTagger(keras.Model):
         encoder: `Encoder`. Its pooler is frozen: nothing reads it here.
         num_classes: int. Number of tags.
         dropout: float in [0, 1). Dropout on `sequence_output`.
+        crf: None, or a `CRF` of `num_classes` tags that the logits are trained
+            with (`CrfLoss`) and decoded by: `tagger.crf(logits, counted)`.
 
     Call arguments:
         inputs: dict, as for `Encoder`.
@@ -22,9 +24,11 @@ class TokenTagger(keras.Model):
         float32 tensor (batch, seq, num_classes) of logits.
     """
 
+    architecture = "BertForTokenClassification"
+    reads_pooler = False
     reads_first_token = False
 
-    def __init__(self, encoder, num_classes, dropout=0.1, **kwargs):
+    def __init__(self, encoder, num_classes, dropout=0.1, crf=None, **kwargs):
         super().__init__(**kwargs)
         check_positive(num_classes=num_classes)
         check_rate(dropout=dropout)
@@ -34,6 +38,9 @@ class TokenTagger(keras.Model):
         self.dropout = dropout
         self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
         self.logits = dense_logits(num_classes, encoder.hidden_dim)
+        self.crf = crf
+        if crf is not None:
+            _build(crf, num_classes)
         self.built = True
 
     def call(self, inputs, training=None):
@@ -57,16 +64,49 @@ class TokenTagger(keras.Model):
         """What the last layer reads, (batch, seq, hidden): the states."""
         return states
 
+    def tensors(self):
+        """Hugging Face's name of each of the head's tensors -> variable.
+
+        Those of a CRF are called as in pytorch-crf; transformers has none.
+        """
+        tensors = {
+            "classifier.weight": self.logits.kernel,
+            "classifier.bias": self.logits.bias,
+        }
+        if self.crf is not None:
+            tensors.update(
+                {
+                    "crf.transitions": self.crf.transitions,
+                    "crf.start_transitions": self.crf.start,
+                    "crf.end_transitions": self.crf.end,
+                }
+            )
+        return tensors
+
     def get_config(self):
         config = super().get_config()
         config.update(
             encoder=keras.saving.serialize_keras_object(self.encoder),
             num_classes=self.num_classes,
             dropout=self.dropout,
+            crf=self.crf and keras.saving.serialize_keras_object(self.crf),
         )
         return config
 
     @classmethod
     def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+        parts = {
+            name: keras.saving.deserialize_keras_object(config.get(name))
+            for name in ("encoder", "crf")
+        }
+        return cls(**{**config, **parts})
+
+
+def _build(crf, num_classes):
+    if crf.num_tags != num_classes:
+        raise ValueError(
+            f"`crf` must have {num_classes} tags, as many as `num_classes`. "
+            f"Received: num_tags={crf.num_tags}"
+        )
+    if not crf.built:
+        crf.build((None, None, num_classes))
