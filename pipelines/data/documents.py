@@ -1,0 +1,139 @@
+"""Texts without labels as documents: lists of lines, for pretraining."""
+
+import itertools
+import os
+import pathlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from pipelines.data.class_folders import visible_entries
+from pipelines.data.layouts import data_suffix
+from pipelines.data.readers import read_examples
+from pipelines.data.sources import find_parts
+from pipelines.data.text_files import read_lines
+from pipelines.errors import InputError
+
+Document = list[str]
+_SHARE = 0.1
+
+
+def load_documents(
+    data: str | None,
+    validation: str | None = None,
+    text: str | None = None,
+    seed: int = 42,
+) -> tuple[list[Document], list[Document], list[str]]:
+    """Reads training and held-out documents, no document twice.
+
+    Args:
+        data: as in `read_documents`, or a folder with splits; BBC News where
+            it is None.
+        validation: held-out documents; None takes the data's own validation
+            split, else every tenth document at random.
+        text: name of the text column.
+        seed: of that draw.
+
+    Returns:
+        Training documents, held-out documents, and lines that tell what was
+        split off or left out.
+
+    Raises:
+        InputError: if there is too little text, or anything wrong with it.
+    """
+    data = data or "bbc_news"
+    parts, note = {"train": [data]}, []
+    if not _is_text(data):
+        parts, note = find_parts(data)
+    if validation is not None:
+        parts["validation"] = [validation]
+    found, seen, twice = {"train": [], "validation": []}, set(), 0
+    for name in found:
+        for source in parts.get(name, ()):
+            for document in read_documents(source, text):
+                key = "\n".join(document)
+                if key in seen:
+                    twice += 1
+                    continue
+                seen.add(key)
+                found[name].append(document)
+    if twice:
+        note.append(f"{twice} documents that stand twice left out")
+    train, held_out = found["train"], found["validation"]
+    if not held_out:
+        train, held_out = _split(train, data, seed)
+        note.append(f"held out: {len(held_out)} of these documents")
+    return train, held_out, note
+
+
+def read_documents(path, text: str | None = None) -> Iterator[Document]:
+    """Yields documents of one line or more, none of them blank.
+
+    A text file has one line a sentence (or paragraph) and a blank line
+    between documents. Of anything else that `read_examples` knows each text
+    is a document, and its lines are the document's.
+
+    Args:
+        path: a `.txt` file (perhaps compressed), a folder of such, or what
+            `read_examples` takes.
+        text: name of the text column.
+    """
+    if _is_text(path):
+        for file in _text_files(path):
+            yield from _blocks(line for _, line in read_lines(file))
+        return
+    for example in read_examples(path, text=text, labelled=False):
+        texts = (example.text, example.text_pair or "")
+        lines = itertools.chain.from_iterable(t.split("\n") for t in texts)
+        document = [line.strip() for line in lines if line.strip()]
+        if document:
+            yield document
+
+
+def _is_text(path):
+    return data_suffix(path) == ".txt" or (
+        os.path.isdir(path) and bool(_text_files(path))
+    )
+
+
+def _text_files(path):
+    path = pathlib.Path(path)
+    if not path.is_dir():
+        return [path]
+    return [
+        entry
+        for entry in visible_entries(path)
+        if entry.is_file() and data_suffix(entry) == ".txt"
+    ]
+
+
+def _blocks(lines):
+    document = []
+    for line in lines:
+        if line.strip():
+            document.append(line.strip())
+        elif document:
+            yield document
+            document = []
+    if document:
+        yield document
+
+
+def _split(documents, data, seed):
+    """Every tenth document; of a single one, its last lines."""
+    if len(documents) == 1 and len(documents[0]) > 1:
+        (lines,) = documents
+        cut = len(lines) - max(1, round(_SHARE * len(lines)))
+        return [lines[:cut]], [lines[cut:]]
+    if len(documents) < 2:
+        raise InputError(
+            f"{data}: expected two documents or lines or more, one of them to "
+            f"be held out; found {len(documents)}."
+        )
+    order = np.random.default_rng(seed).permutation(len(documents))
+    count = max(1, round(_SHARE * len(documents)))
+    held_out = {*order[:count].tolist()}
+    return (
+        [d for i, d in enumerate(documents) if i not in held_out],
+        [d for i, d in enumerate(documents) if i in held_out],
+    )
