@@ -36,8 +36,6 @@ from keras_encoder.layers.crf import CRF
 HEADS = tuple(
     head for head in vars(heads).values() if hasattr(head, "architecture")
 )
-# Its size is the number of labels.
-LABELS_TENSOR = "classifier.bias"
 # Copies of a tensor that some files have -> the one that is ours.
 TIED = {
     "cls.predictions.decoder.weight": "embeddings.word_embeddings.weight",
@@ -88,10 +86,11 @@ def load_head(folder, head, **overrides):
     _check_architecture(config, head, source)
     labels, arguments = (), {}
     with open_named_tensors(folder) as tensors:
-        if head in (SequenceClassifier, TokenTagger):
-            _check(tensors, [LABELS_TENSOR], head, folder)
-            width = tensors[LABELS_TENSOR]().size
-            labels = _labels(config, width, source)
+        name = getattr(head, "labels_tensor", None)
+        if name is not None:
+            _check(tensors, [name], head, folder)
+            width = tensors[name]().size
+            labels = _labels(config, width, name, source)
             arguments["num_classes"] = width
             if head is TokenTagger and any(
                 n.startswith("crf.") for n in tensors
@@ -293,7 +292,7 @@ def _part(name):
     return ".".join(name.split(".")[:2])
 
 
-def _labels(config, width, source):
+def _labels(config, width, name, source):
     """The labels by id; `LABEL_0` and so on where the config names none."""
     id2label = config.get("id2label")
     if id2label is None:
@@ -303,7 +302,7 @@ def _labels(config, width, source):
         found = len(id2label) if isinstance(id2label, dict) else id2label
         raise CheckpointError(
             f"{source}: id2label must name the ids 0 to {width - 1}, one for "
-            f"each number of {LABELS_TENSOR!r}; found {found} labels."
+            f"each number of {name!r}; found {found} labels."
         )
     by_id = {int(i): str(label) for i, label in id2label.items()}
     return tuple(by_id[i] for i in range(width))

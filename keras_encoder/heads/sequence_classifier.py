@@ -26,6 +26,7 @@ class SequenceClassifier(keras.Model):
     """
 
     architecture = "BertForSequenceClassification"
+    labels_tensor = "classifier.bias"  # one number for each label
     reads_pooler = True
     reads_first_token = True
 

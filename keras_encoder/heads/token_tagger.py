@@ -25,6 +25,7 @@ class TokenTagger(keras.Model):
     """
 
     architecture = "BertForTokenClassification"
+    labels_tensor = "classifier.bias"  # one number for each label
     reads_pooler = False
     reads_first_token = False
 
