@@ -72,7 +72,7 @@ class SelfAttention(keras.layers.Layer):
     Call arguments:
         hidden_states: tensor (batch, seq, hidden).
         padding_mask: None or tensor (batch, seq), nonzero = real token.
-        position_bias: None or float32 tensor that broadcasts to (batch,
+        position_bias: None or float tensor that broadcasts to (batch,
             heads, seq, seq), added to the scores (relative positions).
         rotate: None or a function of a (batch, heads, seq, head_dim) tensor
             that is applied to queries and keys (rotary positions).
@@ -138,6 +138,8 @@ class SelfAttention(keras.layers.Layer):
         if position_bias is not None:
             if first_token_only:
                 position_bias = position_bias[..., :1, :]
+            # Keras casts what a layer is given to its compute dtype.
+            position_bias = ops.cast(position_bias, "float32")
             bias = position_bias if bias is None else bias + position_bias
 
         probabilities = attention_probabilities(query, key, bias)
@@ -179,7 +181,8 @@ class SelfAttention(keras.layers.Layer):
         projected = ops.transpose(
             ops.reshape(projected, shape), (2, 0, 3, 1, 4)
         )
-        return [projected[i] for i in range(len(denses))]
+        # Not by index: the gradient of a slice fills a tensor of zeros.
+        return ops.unstack(projected, len(denses), axis=0)
 
     def compute_output_shape(self, hidden_states_shape):
         return tuple(hidden_states_shape)
