@@ -40,6 +40,14 @@ def layer_norm(x, weights, epsilon):
     return normal * weights["gamma"] + weights["beta"]
 
 
+def rms_norm(x, weights, epsilon):
+    mean_square = np.square(x).mean(axis=-1, keepdims=True)
+    return x / np.sqrt(mean_square + epsilon) * weights["scale"]
+
+
+NORMS = {"layer_norm": layer_norm, "rms_norm": rms_norm}
+
+
 def gelu(x):
     """x * P(X <= x), X standard normal."""
     return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
@@ -78,11 +86,24 @@ def attention(x, weights, num_heads, mask=None):
 
 
 def feed_forward(x, weights, activation):
-    wide = ACTIVATIONS[activation](dense(x, weights, "intermediate"))
+    wide = dense(x, weights, "intermediate")
+    if activation == "geglu":
+        wide = gelu(dense(x, weights, "gate")) * wide
+    else:
+        wide = ACTIVATIONS[activation](wide)
     return dense(wide, weights, "output")
 
 
-def block(x, weights, num_heads, mask, activation, epsilon, norm_first):
+def block(
+    x,
+    weights,
+    num_heads,
+    mask,
+    activation,
+    epsilon,
+    norm_first,
+    norm="layer_norm",
+):
     """One encoder block, in post-norm or pre-norm form."""
 
     def attend(states):
@@ -94,10 +115,11 @@ def block(x, weights, num_heads, mask, activation, epsilon, norm_first):
         return feed_forward(states, below(weights, "feed_forward"), activation)
 
     def first_norm(states):
-        return layer_norm(states, below(weights, "attention_norm"), epsilon)
+        return NORMS[norm](states, below(weights, "attention_norm"), epsilon)
 
     def second_norm(states):
-        return layer_norm(states, below(weights, "feed_forward_norm"), epsilon)
+        own = below(weights, "feed_forward_norm")
+        return NORMS[norm](states, own, epsilon)
 
     if norm_first:
         x = x + attend(first_norm(x))

@@ -47,6 +47,8 @@ def test_contract():
             activation="gelu_tanh",
             layer_norm_epsilon=1e-5,
             norm_first=True,
+            positions="relative",
+            norm="rms_norm",
         ),
         encoder_inputs(),
         output=lambda outputs: outputs["pooled_output"],
@@ -293,6 +295,12 @@ def test_no_two_kernels_start_alike():
         (dict(layer_norm_epsilon=-1e-5), "layer_norm_epsilon=-1e-05"),
         (dict(layer_norm_epsilon="1"), "layer_norm_epsilon='1'"),
         (dict(activation="swoosh"), "activation='swoosh'"),
+        (dict(positions="spiral"), "positions='spiral'"),
+        (dict(norm="batch_norm"), "norm='batch_norm'"),
+        (
+            dict(positions="rotary", hidden_dim=6, num_heads=2),
+            "hidden_dim=6, num_heads=2",
+        ),
     ],
 )
 def test_arguments_out_of_range_are_refused(changes, received):

@@ -1,11 +1,11 @@
 """Parameters and operations from sizes alone."""
 
-import keras
 import pytest
 
 from keras_encoder.encoder import Encoder
 from keras_encoder.presets import preset_config
-from pipelines.costs import operations, parameters
+from pipelines.costs import crossover_length, operations, parameters
+from tests.keras_encoder.fixed_weights import UNLIKE_BERT
 
 SMALL = dict(
     vocabulary_size=23,
@@ -27,10 +27,10 @@ def test_bert_has_as_many_parameters_as_published(name, expected):
     assert sum(parameters(preset_config(name)).values()) == expected
 
 
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_components_add_up_to_the_encoder(norm_first):
-    encoder = Encoder(**SMALL, norm_first=norm_first)
-    counts = parameters({**SMALL, "norm_first": norm_first})
+@pytest.mark.parametrize("kind", [{}, *UNLIKE_BERT])
+def test_components_add_up_to_the_encoder(kind):
+    encoder = Encoder(**SMALL, **kind)
+    counts = parameters({**SMALL, **kind})
     assert sum(counts.values()) == encoder.count_params()
     assert counts["pooler"] == encoder.pooler.count_params()
     assert counts["embeddings"] == encoder.embeddings.count_params()
@@ -38,7 +38,6 @@ def test_components_add_up_to_the_encoder(norm_first):
         block.feed_forward.count_params() for block in encoder.blocks
     )
     assert counts["feed-forward"] == feed_forward
-    assert isinstance(encoder, keras.Model)
 
 
 @pytest.mark.backend_free
@@ -50,6 +49,25 @@ def test_operations_equal_the_products_by_hand():
     assert found["scores and weighted sum"] == 2 * 2 * 2 * length**2 * hidden
     assert found["feed-forward"] == 2 * 2 * 2 * length * hidden * inner
     assert found["pooler"] == 2 * hidden * hidden
+
+
+@pytest.mark.backend_free
+@pytest.mark.parametrize(
+    ("activation", "products"), [("relu", 2), ("geglu", 3)]
+)
+def test_attention_overtakes_the_feed_forward_where_they_are_equal(
+    activation, products
+):
+    size = {**SMALL, "activation": activation}
+    length = crossover_length(size)
+    assert length == 12 * products / 2
+    at = operations(size, length)
+    assert at["scores and weighted sum"] == at["feed-forward"]
+
+
+@pytest.mark.backend_free
+def test_bert_base_is_overtaken_at_four_times_its_width():
+    assert crossover_length(preset_config("bert-base")) == 4 * 768
 
 
 @pytest.mark.backend_free

@@ -36,6 +36,7 @@ def test_contract():
             activation="relu",
             layer_norm_epsilon=1e-5,
             kernel_initializer="he_normal",
+            norm="rms_norm",
         ),
         states(),
         call_arguments={"padding_mask": padding_mask()},
@@ -45,16 +46,25 @@ def test_contract():
 
 @BOTH
 @pytest.mark.parametrize("epsilon", [1e-12, 0.1])
-def test_equals_its_formula(norm_first, epsilon):
-    layer = block(norm_first=norm_first, layer_norm_epsilon=epsilon)
+@pytest.mark.parametrize(
+    ("norm", "activation"), [("layer_norm", "gelu"), ("rms_norm", "geglu")]
+)
+def test_equals_its_formula(norm_first, epsilon, norm, activation):
+    layer = block(
+        norm_first=norm_first,
+        layer_norm_epsilon=epsilon,
+        norm=norm,
+        activation=activation,
+    )
     expected = numpy_reference.block(
         states(),
         numpy_reference.weights_of(layer),
         HEADS,
         padding_mask(),
-        "gelu",
+        activation,
         epsilon,
         norm_first,
+        norm,
     )
     np.testing.assert_allclose(
         to_numpy(layer(states(), padding_mask=padding_mask())),
@@ -110,6 +120,7 @@ def test_each_dropout_acts_in_training_only(name):
         (dict(dropout=1.0), "dropout=1.0"),
         (dict(attention_dropout=-0.1), "attention_dropout=-0.1"),
         (dict(activation="swoosh"), "activation='swoosh'"),
+        (dict(norm="batch_norm"), "norm='batch_norm'"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments, received):

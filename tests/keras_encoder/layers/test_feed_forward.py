@@ -19,19 +19,20 @@ def feed_forward(activation):
     return set_sine_weights(layer)
 
 
-def test_contract():
+@pytest.mark.parametrize("activation", ["gelu_tanh", "geglu"])
+def test_contract(activation):
     check_layer(
         FeedForward,
         lambda: dict(
             intermediate_dim=INTERMEDIATE,
-            activation="gelu_tanh",
+            activation=activation,
             kernel_initializer="he_normal",
         ),
         states(),
     )
 
 
-@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "relu"])
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "relu", "geglu"])
 def test_equals_its_formula(activation):
     layer, x = feed_forward(activation), 4 * states()
     expected = numpy_reference.feed_forward(
@@ -46,8 +47,20 @@ def test_exact_and_tanh_gelu_differ():
     assert np.abs(to_numpy(exact) - to_numpy(tanh)).max() > 1e-5
 
 
-def test_each_position_stands_alone():
-    layer = feed_forward("gelu")
+def test_a_gate_of_large_values_passes_its_other_half():
+    layer = feed_forward("geglu")
+    layer.gate_dense.kernel.assign(0 * layer.gate_dense.kernel.numpy())
+    layer.gate_dense.bias.assign(np.full(INTERMEDIATE, 40.0))  # GELU(40) = 40
+    linear = layer.intermediate_dense(states())
+    expected = layer.output_dense(40.0 * linear)
+    np.testing.assert_allclose(
+        to_numpy(layer(states())), to_numpy(expected), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("activation", ["gelu", "geglu"])
+def test_each_position_stands_alone(activation):
+    layer = feed_forward(activation)
     changed = states()
     changed[:, 1] += sine((HIDDEN,))
     difference = to_numpy(layer(changed)) - to_numpy(layer(states()))
