@@ -17,6 +17,8 @@ from pipelines import decisions
 from pipelines.console import say
 from pipelines.data.labels import label_names
 from pipelines.data.sources import Splits, load_splits
+from pipelines.data.stored import have_pairs, labels_of
+from pipelines.data_report import Part, data_report, report_lines
 from pipelines.errors import InputError
 from pipelines.metrics import fit_thresholds
 from pipelines.model_folder import FineTuned, write_model_folder
@@ -27,6 +29,7 @@ from pipelines.recipe import (
     make_stages,
     make_trainer,
     say_result,
+    tokenizer_of,
     weights_by_label,
 )
 from pipelines.stages import TrainingData, run_stages
@@ -53,7 +56,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
 
     Returns:
         The fine-tuned model and the content of `metrics.json`; both stand in
-        the folder that `options.output` names, too.
+        the folder that `options.output` names, too. With `dry_run` no model
+        and the data report alone, and no folder.
 
     Raises:
         InputError: if an option or the data are wrong; before training.
@@ -63,6 +67,11 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     splits = read_splits(options)
     labels = label_names(splits.train) or ("score",)
     weights = _example_weights(options, splits.train, labels)
+    if options.dry_run:
+        _, report = _tokenise_splits(
+            tokenizer_of(options.encoder), splits, options.max_length
+        )
+        return None, {"task": "classify", "data": report}
 
     start = load_pretrained(options)
     _check_pairs(start.encoder, splits)
@@ -75,15 +84,9 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         "max_length": options.max_length,
     }
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
-    train, cut = tokenise(start.tokenizer, splits.train, options.max_length)
-    held_out, _ = tokenise(
-        start.tokenizer, splits.validation, options.max_length
+    inputs, report = _tokenise_splits(
+        start.tokenizer, splits, options.max_length
     )
-    if cut:
-        say(
-            f"{cut} of {len(splits.train)} training texts are longer than "
-            f"{options.max_length} tokens and are cut (--max-length)."
-        )
     targets = _targets(options.problem, splits.train, labels)
     mean, deviation = 0.0, 1.0
     if options.problem == "regression":
@@ -94,8 +97,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     records, best = run_stages(
         model,
         make_stages(options, start.is_random),
-        TrainingData(train, targets, weights),
-        held_out,
+        TrainingData(inputs["train"], targets, weights),
+        inputs["validation"],
         make_trainer(
             options,
             loss=make_loss(options),
@@ -119,7 +122,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
             "validation": len(splits.validation),
             "test": len(splits.test),
         },
-        "texts_cut": cut,
+        "texts_cut": report["train"]["over_length"]["rows"],
+        "data": report,
         "stages": records,
         "best": {"stage": best.stage, "epoch": best.epoch},
     }
@@ -148,6 +152,7 @@ def read_splits(options: ClassifyOptions) -> Splits:
         problem=options.problem,
         seed=options.seed,
         skip_unlabelled=options.skip_unlabelled,
+        data_dir=options.data_dir,
     )
     say(
         f"Data: {len(splits.train)} training, {len(splits.validation)} "
@@ -181,14 +186,25 @@ def make_loss(options: ClassifyOptions) -> keras.losses.Loss:
 
 
 def _check_pairs(encoder, splits):
-    examples = (*splits.train, *splits.validation, *splits.test)
-    if any(e.text_pair is not None for e in examples):
+    if any(map(have_pairs, (splits.train, splits.validation, splits.test))):
         check_segments(encoder)
+
+
+def _tokenise_splits(tokenizer, splits, max_length):
+    """`Inputs` by split, and the data report, which is printed, too."""
+    inputs, parts = {}, {}
+    for name in ("train", "validation", "test"):
+        if examples := getattr(splits, name):
+            inputs[name], counts = tokenise(tokenizer, examples, max_length)
+            parts[name] = Part(examples.labels, examples.hashes, counts)
+    report = data_report(parts, max_length)
+    say(*report_lines(report))
+    return inputs, report
 
 
 def _scorer(examples, labels, settings, mean, deviation):
     """The metrics of the validation data, from a model's outputs by row."""
-    gold = [example.label for example in examples]
+    gold = labels_of(examples)
 
     def score(outputs):
         outputs = np.stack(outputs) * deviation + mean
@@ -200,7 +216,7 @@ def _scorer(examples, labels, settings, mean, deviation):
 
 def _fit_thresholds(fine_tuned, examples, batch_size):
     probabilities = predict_scores(fine_tuned, examples, batch_size)
-    gold = [example.label for example in examples]
+    gold = labels_of(examples)
     fitted = fit_thresholds(gold, probabilities, fine_tuned.labels)
     fine_tuned.settings["thresholds"] = fitted.tolist()
 
@@ -208,20 +224,21 @@ def _fit_thresholds(fine_tuned, examples, batch_size):
 def _targets(problem, examples, labels):
     """Class ids (rows,); or multi-hot, or the value, (rows, classes)."""
     column = {label: i for i, label in enumerate(labels)}
+    found = labels_of(examples)
     if problem == "single_label":
-        return np.array([column[e.label] for e in examples], "int32")
+        return np.array([column[label] for label in found], "int32")
     if problem == "regression":
-        return np.array([[e.label] for e in examples], "float32")
-    targets = np.zeros((len(examples), len(labels)), "float32")
-    for row, example in zip(targets, examples, strict=True):
-        row[[column[name] for name in example.label]] = 1.0
+        return np.array(found, "float32")[:, None]
+    targets = np.zeros((len(found), len(labels)), "float32")
+    for row, names in zip(targets, found, strict=True):
+        row[[column[name] for name in names]] = 1.0
     return targets
 
 
 def _example_weights(options, examples, labels):
     """float32 (rows,): 1, or the weight of the example's class."""
     if options.problem == "single_label":
-        found = [example.label for example in examples]
+        found = labels_of(examples)
         by_label = weights_by_label(options.class_weights, labels, found)
         return np.array([by_label[label] for label in found], "float32")
     if options.class_weights is not None:

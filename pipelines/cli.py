@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import dataclasses
 import importlib
+import pathlib
 import signal
 import sys
 import threading
@@ -17,6 +18,7 @@ from pipelines.arguments import (
     flag,
     read_config_file,
 )
+from pipelines.data.layouts import split_of
 from pipelines.errors import InputError, RunFailed
 
 # Command -> (module with a function of that name, its options). The module
@@ -24,9 +26,12 @@ from pipelines.errors import InputError, RunFailed
 COMMANDS = {
     "classify": ("pipelines.classify", recipe_options.ClassifyOptions),
     "tag": ("pipelines.tag", recipe_options.TagOptions),
+    "pretrain": ("pipelines.pretrain", recipe_options.PretrainOptions),
+    "data": ("pipelines.data_check", recipe_options.DataOptions),
     "evaluate": ("pipelines.evaluate", recipe_options.EvaluateOptions),
     "predict": ("pipelines.predict", recipe_options.PredictOptions),
     "benchmark": ("pipelines.benchmark", recipe_options.BenchmarkOptions),
+    "verify": ("pipelines.verify", recipe_options.VerifyOptions),
     "info": ("pipelines.info", recipe_options.InfoOptions),
 }
 DONE, FAILED, WRONG_INPUT, STOPPED = 0, 1, 2, 130
@@ -62,6 +67,7 @@ def parse(argv: list[str]) -> tuple[str, object]:
     """
     parsed = vars(_parser().parse_args(argv))
     command = parsed.pop("command")
+    parsed.update(_by_split(parsed.pop("specs", [])))
     if command is None:
         raise InputError(
             f"expected a command: {', '.join(COMMANDS)} (see --help)"
@@ -80,6 +86,24 @@ def parse(argv: list[str]) -> tuple[str, object]:
                 f"({field.metadata['help']})"
             )
     return command, options(**given)
+
+
+def _by_split(specs: list[str]) -> dict[str, str]:
+    """Options for what `data` is given without one, by name or by order."""
+    if not specs:
+        return {}
+    if len(specs) == 1:
+        return {"data": specs[0]}
+    order = ("train", "validation", "test")
+    if len(specs) > len(order):
+        raise InputError(
+            f"data: expected at most {len(order)} sources, training, "
+            f"validation and test data; found {len(specs)}."
+        )
+    names = [split_of(pathlib.PurePath(spec).name) for spec in specs]
+    if None in names or len(set(names)) < len(names):
+        names = order
+    return dict(zip(names, specs, strict=False))
 
 
 def run(command: str, options) -> None:
@@ -109,6 +133,13 @@ def _parser() -> argparse.ArgumentParser:
             default=argparse.SUPPRESS,
             help="YAML file of these options",
         )
+        if name == "data":
+            sub.add_argument(
+                "specs",
+                nargs="*",
+                metavar="SPEC",
+                help="as --data; or training, validation and test data",
+            )
         add_options(sub, options)
     return parser
 

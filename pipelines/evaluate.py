@@ -42,6 +42,11 @@ def evaluate(options: EvaluateOptions) -> dict:
 
 def _evaluate(options):
     fine_tuned = read_model_folder(options.model)
+    if fine_tuned.settings["task"] == "pretrain":
+        raise InputError(
+            f"--model {options.model}: expected a classifier or a tagger, "
+            "found a masked LM; `pretrain` scores it on held-out texts."
+        )
     if fine_tuned.settings["task"] == "tag":
         examples = _read_sentences(options, fine_tuned)
         metrics = score_sentences(fine_tuned, examples, options.batch_size)
@@ -57,7 +62,11 @@ def _read_texts(options, fine_tuned):
     problem = fine_tuned.settings["problem"]
     examples, left_out = [], 0
     for row in read_examples(
-        options.data, options.text, options.text_pair, options.label
+        options.data,
+        options.text,
+        options.text_pair,
+        options.label,
+        data_dir=options.data_dir,
     ):
         label = normalise_label(
             row.label, problem, row.where, options.skip_unlabelled
@@ -77,7 +86,9 @@ def _read_texts(options, fine_tuned):
 
 
 def _read_sentences(options, fine_tuned):
-    examples = list(read_tagged(options.data, options.word, options.tag))
+    examples = list(
+        read_tagged(options.data, options.word, options.tag, options.data_dir)
+    )
     if not examples:
         raise InputError(
             f"--data {options.data}: expected tagged sentences, found none."

@@ -1,12 +1,13 @@
 """What the recipes share: the encoder, the stages, the class weights."""
 
 import collections
+import csv
 import dataclasses
 import random
 
 import keras
 
-from keras_encoder.checkpoints.load import load_encoder
+from keras_encoder.checkpoints.load import load_encoder, load_tokenizer
 from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.console import say
@@ -96,6 +97,12 @@ def load_start(
     )
 
 
+def tokenizer_of(encoder: str) -> Tokenizer:
+    """The tokenizer that a run with this encoder uses, without its weights."""
+    own = load_tokenizer(encoder)
+    return own or Tokenizer.from_folder(find_folder(VOCABULARY))
+
+
 def _set_seed(seed):
     """Keras' own function would import TensorFlow on every backend."""
     random.seed(seed)  # where Keras takes the seeds of its generators from
@@ -165,7 +172,8 @@ def weights_by_label(
 
     Args:
         class_weights: None (all 1), `balanced` (rows / (labels * rows of the
-            label)) or `LABEL=WEIGHT` pairs; labels without a pair have 1.
+            label)) or `LABEL=WEIGHT` pairs parted by commas, in double
+            quotes where a label has a comma; labels without a pair have 1.
         labels: all labels.
         found: the label of each row or word of the training data.
     """
@@ -179,7 +187,7 @@ def weights_by_label(
             for label in labels
             if counts[label]
         }
-    for pair in class_weights.split(","):
+    for pair in _pairs(class_weights):
         name, _, value = pair.rpartition("=")
         try:
             weight = float(value)
@@ -192,6 +200,15 @@ def weights_by_label(
             )
         weights[name.strip()] = weight
     return weights
+
+
+def _pairs(text: str) -> list[str]:
+    """Parts a text at its commas as a line of CSV: quotes keep one."""
+    try:
+        (pairs,) = csv.reader([text], skipinitialspace=True)
+    except (csv.Error, ValueError):  # a line break outside quotes
+        pairs = []
+    return pairs or [text]
 
 
 def say_result(metrics: dict, output) -> None:

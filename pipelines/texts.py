@@ -1,23 +1,31 @@
 """A classifier and its texts: token ids in, probabilities and scores out."""
 
+import array
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from pipelines import decisions
 from pipelines.batching import Inputs, Rows, predict_rows
 from pipelines.console import Progress
 from pipelines.data.examples import TextExample
+from pipelines.data.scratch import ScratchArray
+from pipelines.data.stored import have_pairs, labels_of
+from pipelines.data_report import TokenCounts
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 
-_CHUNK = 1024
+# Texts, and characters of them, that the tokenizer takes at once: it makes a
+# hundred bytes of each token.
+_CHUNK, _CHARACTERS = 1024, 1 << 22
 # A token of each text beside [CLS] and two [SEP].
 _ROOM_FOR_PAIR = 5
 
 
 def tokenise(
-    tokenizer, examples: list[TextExample], max_length: int
-) -> tuple[Inputs, int]:
-    """Tokenises once, in parallel chunks.
+    tokenizer, examples: Sequence[TextExample], max_length: int
+) -> tuple[Inputs, TokenCounts]:
+    """Tokenises once, in parallel chunks; many tokens are kept on disk.
 
     Args:
         tokenizer: `keras_encoder.tokenizer.Tokenizer`.
@@ -25,33 +33,72 @@ def tokenise(
         max_length: tokens to keep, special tokens included.
 
     Returns:
-        `Inputs` with `token_ids` and, for pairs, `segment_ids`; and how many
-        texts were cut.
+        `Inputs` with `token_ids` and, for pairs, `segment_ids`; and what was
+        counted.
     """
-    has_pairs = any(example.text_pair is not None for example in examples)
+    has_pairs = have_pairs(examples)
     if has_pairs and max_length < _ROOM_FOR_PAIR:
         raise InputError(
             f"{max_length} tokens (--max-length) have no room for a pair of "
             f"texts; expected {_ROOM_FOR_PAIR} or more."
         )
-    ids, segments, cut = [], [], 0
+    special = tokenizer.backend.num_special_tokens_to_add(has_pairs)
+    ids, segments = ScratchArray("int32"), ScratchArray("int32")
+    kept, lengths, unknown = array.array("i"), array.array("i"), 0
     with Progress("tokenise", len(examples)) as progress:
-        for start in range(0, len(examples), _CHUNK):
-            chunk = examples[start : start + _CHUNK]
+        for chunk in _chunks(examples):
+            texts = [e.text for e in chunk]
             pairs = [e.text_pair for e in chunk] if has_pairs else None
-            for encoding in tokenizer.encode(
-                [e.text for e in chunk], pairs, max_length
-            ):
-                ids.append(np.array(encoding.ids, "int32"))
-                if has_pairs:
-                    segments.append(np.array(encoding.type_ids, "int32"))
-                cut += bool(encoding.overflowing)
+            encodings = tokenizer.encode(texts, pairs, max_length)
+            rows = [np.array(e.ids, "int32") for e in encodings]
+            ids.append(np.concatenate(rows))
+            if has_pairs:
+                segments.append(np.concatenate([e.type_ids for e in encodings]))
+            kept.extend(map(len, rows))
+            unknown += sum(int((r == tokenizer.unk_id).sum()) for r in rows)
+            lengths.extend(_full_lengths(tokenizer, encodings, texts, pairs))
             progress.add(len(chunk))
-    columns = {"token_ids": Rows.join(ids, "int32")}
+    kept = np.array(kept, "int64")
+    columns = {"token_ids": Rows(ids, kept)}
     if has_pairs:
-        columns["segment_ids"] = Rows.join(segments, "int32")
+        columns["segment_ids"] = Rows(segments, kept)
+    counts = TokenCounts(
+        lengths=np.array(lengths, "int64"),
+        special=special,
+        read=int(kept.sum()) - special * len(kept),
+        unknown=unknown,
+    )
     pad_values = {"token_ids": tokenizer.pad_id}
-    return Inputs(columns, pad_values, longest=max_length), cut
+    return Inputs(columns, pad_values, longest=max_length), counts
+
+
+def _chunks(examples: Sequence[TextExample]) -> Iterator[list[TextExample]]:
+    chunk, size = [], 0
+    for example in examples:
+        chunk.append(example)
+        size += len(example.text) + len(example.text_pair or "")
+        if len(chunk) == _CHUNK or size > _CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _full_lengths(tokenizer, encodings, texts, pairs) -> Iterator[int]:
+    """Tokens of each text as if nothing had been cut."""
+    special = tokenizer.backend.num_special_tokens_to_add(False)
+    for row, encoding in enumerate(encodings):
+        pair = None if pairs is None else pairs[row]
+        if not encoding.overflowing:
+            yield len(encoding)
+        elif pair is None:
+            # What is cut off comes in pieces with special tokens of their own.
+            yield len(encoding) + sum(
+                len(piece) - special for piece in encoding.overflowing
+            )
+        else:
+            (whole,) = tokenizer.encode([texts[row]], [pair])
+            yield len(whole)
 
 
 def check_segments(encoder) -> None:
@@ -64,7 +111,9 @@ def check_segments(encoder) -> None:
 
 
 def predict_scores(
-    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+    fine_tuned: FineTuned,
+    examples: Sequence[TextExample],
+    batch_size: int = 32,
 ) -> np.ndarray:
     """Probabilities (or values) of each example, (texts, classes)."""
     inputs, _ = tokenise(
@@ -82,11 +131,13 @@ def predict_scores(
 
 
 def score_texts(
-    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+    fine_tuned: FineTuned,
+    examples: Sequence[TextExample],
+    batch_size: int = 32,
 ) -> dict:
     """Metrics of a fine-tuned classifier on labelled examples."""
     return decisions.score(
-        [example.label for example in examples],
+        labels_of(examples),
         predict_scores(fine_tuned, examples, batch_size),
         fine_tuned.labels,
         fine_tuned.settings,

@@ -58,6 +58,22 @@ def load_encoder_only(spec, **overrides):
     return encoder, report
 
 
+def load_tokenizer(spec):
+    """The tokenizer alone, without reading a weight.
+
+    Args:
+        spec: as for `load_encoder`.
+
+    Returns:
+        A `Tokenizer`, or None for a size.
+    """
+    spec = os.fspath(spec)
+    if spec in PRESETS:
+        return None
+    with _open_folder(spec) as folder:
+        return next(each[2] for each in FORMATS if each[0](folder))(folder)
+
+
 def _load(spec, overrides, with_tokenizer):
     spec = os.fspath(spec)
     if spec in PRESETS:

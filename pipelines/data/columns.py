@@ -1,7 +1,7 @@
 """Which column is the text, the second text, the label and the id."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
@@ -121,6 +121,44 @@ def example_from(
         where=where,
         id=_identifier(row.get(columns.id) if columns.id else None, where),
     )
+
+
+def examples_from_rows(
+    rows: Iterable[tuple[str, Mapping | TextExample]],
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    labelled: bool = True,
+) -> Iterator[TextExample]:
+    """Makes the examples of rows that need not have the same fields.
+
+    The first row decides which fields hold text and label; a second text
+    that was not asked for, and an id, may be there in some rows only.
+
+    Args:
+        rows: `(where, row)` pairs; a row that is an example stays as it is.
+        text, text_pair, label: field names; None to detect.
+        labelled: whether rows without a label are an error.
+    """
+    columns = None
+    for where, row in rows:
+        if isinstance(row, TextExample):
+            yield row
+            continue
+        if columns is None:
+            columns = choose_columns(
+                list(row), where, text, text_pair, label, labelled
+            )
+            if "id" not in columns.names():  # later rows may have one
+                columns = dataclasses.replace(columns, id="id")
+        elif text is None and text_pair is None:
+            pair = find_text_pair(list(row), columns.text)
+            columns = dataclasses.replace(
+                columns, text_pair=pair or columns.text_pair
+            )
+        if text_pair is not None and text_pair not in row:
+            raise InputError(f'{where}: missing field "{text_pair}".')
+        yield example_from(row, columns, where, labelled or label is not None)
 
 
 def list_names(names: Sequence[str]) -> str:

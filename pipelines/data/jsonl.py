@@ -1,15 +1,9 @@
 """JSON lines: one object a line."""
 
-import dataclasses
 import json
 from collections.abc import Iterator
 
-from pipelines.data.columns import (
-    Columns,
-    choose_columns,
-    example_from,
-    find_text_pair,
-)
+from pipelines.data.columns import examples_from_rows
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import read_lines
 from pipelines.errors import InputError
@@ -36,20 +30,8 @@ def read_jsonl(
     Raises:
         InputError: naming file and line.
     """
-    columns = None
-    for number, row in read_objects(path):
-        where = f"{path}:{number}"
-        if columns is None:
-            columns = choose_columns(
-                list(row), where, text, text_pair, label, labelled
-            )
-            if "id" not in columns.names():  # later objects may have one
-                columns = dataclasses.replace(columns, id="id")
-        elif text is None and text_pair is None:
-            columns = _with_pair(columns, row)
-        if text_pair is not None and text_pair not in row:
-            raise InputError(f'{where}: missing field "{text_pair}".')
-        yield example_from(row, columns, where, labelled or label is not None)
+    rows = ((f"{path}:{number}", row) for number, row in read_objects(path))
+    yield from examples_from_rows(rows, text, text_pair, label, labelled)
 
 
 def read_objects(path) -> Iterator[tuple[int, dict]]:
@@ -81,11 +63,6 @@ def parse_object(line: str, where: str) -> dict:
     if "\\u" in line:
         _check_unicode(row, where)
     return row
-
-
-def _with_pair(columns: Columns, row: dict) -> Columns:
-    pair = find_text_pair(list(row), columns.text)
-    return dataclasses.replace(columns, text_pair=pair or columns.text_pair)
 
 
 def _refuse(constant: str):

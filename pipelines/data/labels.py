@@ -4,11 +4,12 @@ import collections
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from pipelines.data.examples import TextExample
+from pipelines.data.stored import labels_of
 from pipelines.errors import InputError
 
 PROBLEMS = ("single_label", "multi_label", "regression")
@@ -69,13 +70,13 @@ def normalise_examples(
         yield dataclasses.replace(example, label=label)
 
 
-def label_names(examples: Iterable[TextExample]) -> tuple[str, ...]:
+def label_names(examples: Sequence[TextExample]) -> tuple[str, ...]:
     """All names, numbers first in numeric order, the others sorted.
 
     The order depends on the names alone, not on the order of the examples.
     """
     return order_names(
-        {name for example in examples for name in _each_name(example)}
+        {name for label in labels_of(examples) for name in names_in(label)}
     )
 
 
@@ -90,7 +91,9 @@ def compare_label_sets(
     split_name: str,
 ) -> list[str]:
     """Messages for the labels of another split that training does not know."""
-    pairs = ((e.where, name) for e in other_examples for name in _each_name(e))
+    pairs = (
+        (e.where, name) for e in other_examples for name in names_in(e.label)
+    )
     return compare_names(train_names, pairs, split_name)
 
 
@@ -117,10 +120,11 @@ def compare_names(
     return messages
 
 
-def _each_name(example: TextExample) -> tuple[str, ...]:
-    if isinstance(example.label, str):
-        return (example.label,)
-    return example.label if isinstance(example.label, tuple) else ()
+def names_in(label) -> tuple[str, ...]:
+    """The names in a normalised label; a number has none."""
+    if isinstance(label, str):
+        return (label,)
+    return label if isinstance(label, tuple) else ()
 
 
 def _order(name: str) -> tuple:

@@ -13,6 +13,11 @@ from pipelines.data.hf_disk import is_hf_disk, read_hf_disk
 from pipelines.data.jsonl import read_jsonl
 from pipelines.data.layouts import DATA_SUFFIXES, data_suffix, folder_splits
 from pipelines.data.parquet import read_parquet
+from pipelines.data.python_rows import (
+    is_from_python,
+    read_python,
+    refuse_saved,
+)
 from pipelines.data.tfds import read_tfds
 from pipelines.errors import InputError
 
@@ -41,8 +46,9 @@ def read_examples(
     """Yields the examples of one source, with labels as they stand there.
 
     Args:
-        path: `bbc_news`, `tfds:NAME@SPLIT`, a file (format by suffix), or a
-            folder that holds one undivided data set.
+        path: `bbc_news`, `tfds:NAME@SPLIT`, a file (format by suffix), a
+            folder that holds one undivided data set, or a Python object as
+            for `read_python`.
         text, text_pair, label: column names; None to detect.
         labelled: whether data without a label column is an error.
         data_dir: folder of prepared TensorFlow Datasets.
@@ -53,6 +59,8 @@ def read_examples(
     """
     names = (text, text_pair, label)
     check_source(path)
+    if is_from_python(path):
+        return read_python(path, *names, labelled)
     if str(path).startswith("tfds:"):
         return read_tfds(str(path), *names, labelled, data_dir)
     if str(path) == "bbc_news":
@@ -65,6 +73,9 @@ def read_examples(
 
 def check_source(path) -> None:
     """Raises InputError if a source is missing or of no known format."""
+    if is_from_python(path):
+        return
+    refuse_saved(path)
     name = str(path)
     if name == "bbc_news" or name.startswith("tfds:") or os.path.isdir(path):
         return

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pipelines.data.examples import TextExample
 from pipelines.data.labels import (
@@ -15,8 +15,10 @@ from pipelines.data.labels import (
     normalise_label,
 )
 from pipelines.data.layouts import by_split, folder_splits
+from pipelines.data.python_rows import is_from_python, source_name
 from pipelines.data.readers import check_source, read_examples
 from pipelines.data.splits import stratified_split
+from pipelines.data.stored import StoredExamples
 from pipelines.data.tfds import tfds_splits
 from pipelines.errors import InputError
 
@@ -28,15 +30,15 @@ class Splits:
     """Labelled examples for training, validation and test.
 
     Attributes:
-        train, validation, test: examples with normalised labels, none of them
-            unlabelled. `test` is empty where only training and validation
-            data were given, or where no test row has a label.
+        train, validation, test: examples on disk, with normalised labels,
+            none of them unlabelled. `test` is empty where only training and
+            validation data were given, or where no test row has a label.
         note: lines that tell what was split off, left out or not known.
     """
 
-    train: list[TextExample]
-    validation: list[TextExample]
-    test: list[TextExample]
+    train: StoredExamples
+    validation: StoredExamples
+    test: StoredExamples
     note: list[str]
 
 
@@ -61,6 +63,8 @@ def load_splits(
 
     Args:
         data: what holds all splits; BBC News where nothing at all is given.
+            From Python a DataFrame, a Dataset or an iterable of rows (as for
+            `read_python`), or a mapping of such by split.
         train, validation, test: one source a split, instead of `data`.
         text, text_pair, label: column names; None to detect.
         problem: `single_label`, `multi_label` or `regression`.
@@ -77,7 +81,7 @@ def load_splits(
             f"--problem: expected {', '.join(PROBLEMS)}; found {problem!r}."
         )
     parts, note = find_parts(data, train, validation, test, data_dir)
-    found = {"train": [], "validation": [], "test": []}
+    found = {name: StoredExamples() for name in ("train", "validation", "test")}
     marks = False  # whether -1 marks rows without a label
     for name in (name for name in found if name in parts):
         rows = itertools.chain.from_iterable(
@@ -86,7 +90,7 @@ def load_splits(
         )
         skip = skip_unlabelled or name == "test"
         found[name], left_out = _normalise(rows, problem, skip, marks)
-        place = f"{name} ({', '.join(str(p) for p in parts[name])})"
+        place = f"{name} ({', '.join(map(source_name, parts[name]))})"
         _check_rows(place, found[name], left_out, name, note)
         if name == "train":
             _check_labels(place, found["train"], problem)
@@ -112,8 +116,8 @@ def find_parts(
         undivided), and lines about data that no split takes.
     """
     given = {"train": train, "validation": validation, "test": test}
-    given = {name: source for name, source in given.items() if source}
-    if data and given:
+    given = {n: source for n, source in given.items() if source is not None}
+    if data is not None and given:
         raise InputError(
             f"--data and --{next(iter(given))} were both given; give either "
             "--data, or --train with --validation and --test."
@@ -121,19 +125,27 @@ def find_parts(
     if given:
         parts, unused = {name: [place] for name, place in given.items()}, []
     else:
-        parts, unused = _parts_of(str(data or "bbc_news"), data_dir)
+        parts, unused = _parts_of(
+            "bbc_news" if data is None else data, data_dir
+        )
     for source in itertools.chain.from_iterable(parts.values()):
         check_source(source)
     if "train" not in parts:
         raise InputError(
-            f"{data or '--train'}: expected training data, found only "
+            f"{'--train' if data is None else source_name(data)}: expected "
+            "training data, found only "
             f"{' and '.join(parts) or ', '.join(unused)}; name the training "
             "data with --train."
         )
     return parts, [f"not used: {name}" for name in unused]
 
 
-def _parts_of(data: str, data_dir: str | None) -> tuple[dict, list[str]]:
+def _parts_of(data, data_dir: str | None) -> tuple[dict, list[str]]:
+    if isinstance(data, Mapping):
+        return by_split({str(name): part for name, part in data.items()})
+    if is_from_python(data):
+        return {"train": [data]}, []
+    data = str(data)
     if data.startswith("tfds:") and "@" not in data:
         splits = tfds_splits(data, data_dir)
         parts, unused = by_split({name: f"{data}@{name}" for name in splits})
@@ -145,17 +157,21 @@ def _parts_of(data: str, data_dir: str | None) -> tuple[dict, list[str]]:
 
 def _normalise(
     rows: Iterable[TextExample], problem: str, skip: bool, marks: bool
-) -> tuple[list[TextExample], int]:
+) -> tuple[StoredExamples, int]:
     """The labelled rows, and how many have no label and were left out."""
-    examples, left_out = [], 0
-    for row in rows:
-        allowed = skip and (marks or not is_minus_one(row.label))
-        label = normalise_label(row.label, problem, row.where, allowed)
-        if label is None:
-            left_out += 1
-        else:
-            examples.append(dataclasses.replace(row, label=label))
-    return examples, left_out
+    left_out = 0
+
+    def labelled():
+        nonlocal left_out
+        for row in rows:
+            allowed = skip and (marks or not is_minus_one(row.label))
+            label = normalise_label(row.label, problem, row.where, allowed)
+            if label is None:
+                left_out += 1
+            else:
+                yield dataclasses.replace(row, label=label)
+
+    return StoredExamples(labelled()), left_out
 
 
 def _check_rows(place, examples, left_out, name, note) -> None:
@@ -168,7 +184,7 @@ def _check_rows(place, examples, left_out, name, note) -> None:
 
 
 def _check_labels(place, examples, problem) -> None:
-    labels = {example.label for example in examples}
+    labels = set(examples.labels)
     if problem == "multi_label":
         if not any(labels):
             raise InputError(f"{place}: no row has any label.")
@@ -181,10 +197,10 @@ def _check_labels(place, examples, problem) -> None:
         )
 
 
-def _knows_minus_one(examples: list[TextExample]) -> bool:
+def _knows_minus_one(examples: StoredExamples) -> bool:
     """Whether -1 can be a label of the task, as in -1, 0, 1."""
     return "-1" in label_names(examples) or any(
-        isinstance(e.label, float) and e.label < 0 for e in examples
+        isinstance(label, float) and label < 0 for label in examples.labels
     )
 
 

@@ -1,7 +1,7 @@
 """JSON lines with a `text` and labelled character `spans`."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pipelines.data.examples import TaggedExample
 from pipelines.data.jsonl import read_objects
@@ -59,10 +59,26 @@ def read_spans(
         InputError: naming file and line, if a span is reversed, empty, out of
             range, overlaps another or is not what its own `text` says.
     """
+    records = ((f"{path}:{n}", record) for n, record in read_objects(path))
+    example = None
+    for example in examples_from_spans(records, report, text, spans):
+        yield example
+    if example is None:
+        raise InputError(
+            f"{path}: expected JSON lines with {text!r} and {spans!r}, found "
+            "no sentences."
+        )
+
+
+def examples_from_spans(
+    records: Iterable[tuple[str, Mapping]],
+    report: SpanReport | None = None,
+    text: str = "text",
+    spans: str = "spans",
+) -> Iterator[TaggedExample]:
+    """Does what `read_spans` does with `(where, record)` pairs."""
     report = SpanReport() if report is None else report
-    index = -1
-    for index, (number, record) in enumerate(read_objects(path)):
-        where = f"{path}:{number}"
+    for index, (where, record) in enumerate(records):
         value = checked_text(field(record, text, where), text, where)
         listed = field(record, spans, where)
         if not isinstance(listed, list):
@@ -81,11 +97,6 @@ def read_spans(
             offsets=tuple(offsets),
             id=record_id(record),
         )
-    if index < 0:
-        raise InputError(
-            f"{path}: expected JSON lines with {text!r} and {spans!r}, found "
-            "no sentences."
-        )
 
 
 def _span(span, text, where) -> tuple[int, int, str]:
@@ -94,7 +105,7 @@ def _span(span, text, where) -> tuple[int, int, str]:
         surface = span.get("text")
         span = [span.get("start"), span.get("end"), span.get("label")]
     if (
-        not isinstance(span, list)
+        not isinstance(span, list | tuple)
         or len(span) != 3
         or not all(type(edge) is int for edge in span[:2])
         or not isinstance(span[2], str)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipelines.data.examples import TextExample
+from pipelines.data.stored import StoredExamples
 from pipelines.errors import InputError
 
 
 def stratified_split(
     examples: Sequence[TextExample], shares: Sequence[float], seed: int
-) -> list[list[TextExample]]:
+) -> list[StoredExamples]:
     """Splits off one part a share, and returns the rest followed by them.
 
     Each class gives its share to each part as nearly as whole rows allow; what
@@ -31,10 +32,15 @@ def stratified_split(
     """
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, found {seed}.")
-    for together in (True, False):
-        drawn = _draw(_strata(examples, together), shares, seed)
-        if all(drawn):
-            return [[examples[row] for row in sorted(rows)] for rows in drawn]
+    if not isinstance(examples, StoredExamples):
+        examples = StoredExamples(examples)
+    classes = _classes(examples.labels)
+    every_row = np.arange(len(examples))
+    for groups in (_groups(examples.hashes), every_row):
+        part_of = _draw(classes, groups, shares, seed)
+        rows = [np.flatnonzero(part_of == n) for n in range(len(shares) + 1)]
+        if all(map(len, rows)):
+            return [examples.take(some) for some in rows]
     raise InputError(
         f"{len(examples)} rows are too few to split into training, validation "
         "and test data: training needs a row of every class, and each other "
@@ -44,65 +50,94 @@ def stratified_split(
 
 
 def _draw(
-    strata: list[list[list[int]]], shares: Sequence[float], seed: int
-) -> list[list[int]]:
-    """Row numbers of the rest and of each part; a part may be empty."""
+    classes: np.ndarray, groups: np.ndarray, shares: Sequence[float], seed: int
+) -> np.ndarray:
+    """The part of each row: 0 for the rest; a part may have no row.
+
+    Args:
+        classes: (rows,), the number of each row's class.
+        groups: (rows,), the number of the group that it stays in.
+        shares, seed: as for `stratified_split`.
+    """
     random = np.random.default_rng(seed)
-    parts = [[] for _ in shares]
+    sizes = np.bincount(groups)
+    part_of = np.zeros(len(sizes), "int8")
     wanted = [0.0] * len(shares)
-    rest = []
-    for groups in strata:
-        rows = sum(len(group) for group in groups)
+    kept = []
+    for stratum in _strata(classes, groups):
+        rows = int(sizes[stratum].sum())
         wanted = [
             w + share * rows for w, share in zip(wanted, shares, strict=True)
         ]
-        first, *others = [groups[i] for i in random.permutation(len(groups))]
-        kept = [first]
-        for group in others:
-            takers = (n for n, w in enumerate(wanted) if w >= len(group) / 2)
+        drawn = stratum[random.permutation(len(stratum))]
+        for group in drawn[1:]:
+            size = int(sizes[group])
+            takers = (n for n, w in enumerate(wanted) if w >= size / 2)
             number = next(takers, None)
-            if number is None:
-                kept.append(group)
-            else:
-                parts[number] += group
-                wanted[number] -= len(group)
-        rest.append(kept)
-    for part in parts:
-        largest = max(rest, key=len, default=[])
-        if not part and len(largest) > 1:
-            part += largest.pop()
-    return [[row for pool in rest for group in pool for row in group], *parts]
+            if number is not None:
+                part_of[group] = number + 1
+                wanted[number] -= size
+        kept.append(drawn[part_of[drawn] == 0])
+    for number in range(1, len(shares) + 1):
+        most = max(range(len(kept)), key=lambda i: len(kept[i]), default=None)
+        if most is None or (part_of == number).any() or len(kept[most]) < 2:
+            continue
+        part_of[kept[most][-1]] = number
+        kept[most] = kept[most][:-1]
+    return part_of[groups]
 
 
-def _strata(
-    examples: Sequence[TextExample], together: bool
-) -> list[list[list[int]]]:
-    """Row numbers by class, and within a class by equal texts if together."""
-    groups = collections.defaultdict(list)
-    for row, example in enumerate(examples):
-        key = (example.text, example.text_pair) if together else row
-        groups[key].append(row)
-    keys = _keys(examples)
-    strata = collections.defaultdict(list)
-    for rows in groups.values():
-        # Copies of a text with different labels are a class of their own, so
-        # that no class is lost from the rest with them.
-        strata[tuple(sorted({keys[row] for row in rows}))].append(rows)
-    return [strata[key] for key in sorted(strata)]
-
-
-def _keys(examples: Sequence[TextExample]) -> list[str]:
-    """The class of each row: of several labels the rarest, of numbers none."""
-    count = collections.Counter(
-        name
-        for example in examples
-        if isinstance(example.label, tuple)
-        for name in example.label
+def _groups(hashes: np.ndarray) -> np.ndarray:
+    """Numbers rows with equal texts alike, in the order of their first."""
+    _, first, group_of = np.unique(
+        hashes, return_index=True, return_inverse=True
     )
-    keys = []
-    for example in examples:
-        label = example.label
+    number = np.empty(len(first), "int64")
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[group_of]
+
+
+def _strata(classes: np.ndarray, groups: np.ndarray) -> list[np.ndarray]:
+    """The groups of each class, the classes sorted.
+
+    Copies of a text with different labels are a class of their own, so that
+    no class is lost from the rest with them.
+    """
+    members = collections.defaultdict(set)
+    low = np.full(groups.max(initial=-1) + 1, np.iinfo("int64").max)
+    high = np.full(len(low), -1)
+    np.minimum.at(low, groups, classes)
+    np.maximum.at(high, groups, classes)
+    is_mixed = low != high
+    for row in np.flatnonzero(is_mixed[groups]):
+        members[int(groups[row])].add(int(classes[row]))
+    strata = collections.defaultdict(list)
+    for group, names in members.items():
+        strata[tuple(sorted(names))].append(group)
+    pure = np.flatnonzero(~is_mixed)
+    pure = pure[np.argsort(low[pure], kind="stable")]
+    for some in np.split(pure, np.flatnonzero(np.diff(low[pure])) + 1):
+        if len(some):
+            strata[(int(low[some[0]]),)] = some
+    return [np.array(strata[names]) for names in sorted(strata)]
+
+
+def _classes(labels: list) -> np.ndarray:
+    """The number of each row's class: of several labels the rarest one's.
+
+    Numbers are of no class; the classes are numbered in the order of names.
+    """
+    if labels and isinstance(labels[0], float):
+        return np.zeros(len(labels), "int64")
+    count = collections.Counter(
+        name for label in labels if isinstance(label, tuple) for name in label
+    )
+
+    def name_of(label):
         if isinstance(label, tuple):
-            label = min(label, key=lambda name: (count[name], name), default="")
-        keys.append(label if isinstance(label, str) else "")
-    return keys
+            return min(label, key=lambda name: (count[name], name), default="")
+        return label if isinstance(label, str) else ""
+
+    names = {label: name_of(label) for label in set(labels)}
+    number = {name: i for i, name in enumerate(sorted(set(names.values())))}
+    return np.array([number[names[label]] for label in labels], "int64")

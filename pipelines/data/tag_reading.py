@@ -1,8 +1,9 @@
 """One source of tagged sentences, whatever its format."""
 
+import dataclasses
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pipelines.data.conll import read_conll
 from pipelines.data.conllu import read_conllu
@@ -11,7 +12,17 @@ from pipelines.data.hf_disk import is_hf_disk, read_hf_rows
 from pipelines.data.jsonl import read_objects
 from pipelines.data.layouts import data_suffix
 from pipelines.data.punctuation import read_punctuation
-from pipelines.data.spans import SpanReport, read_spans
+from pipelines.data.python_rows import (
+    is_from_python,
+    refuse_saved,
+    rows_of,
+    source_name,
+)
+from pipelines.data.spans import (
+    SpanReport,
+    examples_from_spans,
+    read_spans,
+)
 from pipelines.data.tagged_jsonl import read_tagged_jsonl
 from pipelines.data.tagged_records import examples_from_records
 from pipelines.data.tfds_tagged import read_tfds_tagged
@@ -21,14 +32,15 @@ PUNCTUATION = "punctuation"
 _CONLL = (".conll", ".txt", ".bio", ".iob", ".iob2", ".bioes", ".tsv")
 _CONLLU = ".conllu"
 _JSONL = (".jsonl", ".ndjson", ".json")
-TAG_SUFFIXES = (*_CONLL, _CONLLU, *_JSONL)
+CONLL_SUFFIXES = (*_CONLL, _CONLLU)
+TAG_SUFFIXES = (*CONLL_SUFFIXES, *_JSONL)
 _TOKEN_FIELDS = ("tokens", "words")
 _TAG_FIELDS = ("tags", "ner_tags", "labels", "pos_tags", "upos")
 _SPAN_FIELDS = ("spans", "entities", "label")
 
 
 def read_tagged(
-    source: str,
+    source,
     word: int | str = 0,
     tag: int | str | None = None,
     data_dir: str | None = None,
@@ -40,12 +52,17 @@ def read_tagged(
         source: `punctuation`, `tfds:NAME@SPLIT`, a `save_to_disk` folder, or
             a file: `.conll`, `.txt`, `.bio`, `.iob`, `.tsv` (CoNLL columns),
             `.conllu`, `.jsonl` (`tokens` and `tags`, or `text` and `spans`);
-            also `.gz`, `.bz2` and `.zip` of them.
+            also `.gz`, `.bz2` and `.zip` of them. From Python a DataFrame, a
+            `datasets.Dataset` or an iterable of records like those of JSON
+            lines, of (words, tags) pairs or of `TaggedExample`s.
         word, tag, data_dir: as for `load_tagged_splits`.
         report: counts changed spans.
     """
-    source = str(source)
     field = None if _is_number(word) else str(word)
+    if is_from_python(source):
+        return _read_python(source, field, tag, report)
+    refuse_saved(source)
+    source = str(source)
     if source == PUNCTUATION:
         return read_punctuation()
     if source.startswith("tfds:"):
@@ -72,6 +89,17 @@ def read_tagged(
     raise InputError(
         f"{source}: unknown format {suffix or '(no suffix)'} for tagging; "
         f"expected one of {', '.join(TAG_SUFFIXES)}."
+    )
+
+
+def looks_tagged(record: Mapping) -> bool:
+    """Whether a record has tags of words, or spans of its text."""
+    if _first(None, _TOKEN_FIELDS, record):
+        return True
+    spans = _first(None, _SPAN_FIELDS, record)
+    listed = record[spans] if spans else None
+    return isinstance(listed, list) and (
+        not listed or isinstance(listed[0], list | dict)
     )
 
 
@@ -109,6 +137,34 @@ def _read_jsonl(source, word, tag, report):
     if text and spans:
         return read_spans(source, report, text, spans)
     raise _no_fields(source, word, tag, record)
+
+
+def _read_python(source, word, tag, report):
+    rows = rows_of(source, ("tokens", "tags"), TaggedExample)
+    first = next(rows, None)
+    place = source_name(source)
+    if first is None:
+        raise InputError(f"{place}: expected sentences, found none.")
+    rows = itertools.chain([first], rows)
+    if isinstance(first[1], TaggedExample):
+        return _numbered(example for _, example in rows)
+    tokens = _first(word, _TOKEN_FIELDS, first[1])
+    tags = _first(tag, _TAG_FIELDS, first[1])
+    if tokens and tags:
+        return examples_from_records(rows, tokens, tags)
+    text = _first(word, ("text",), first[1])
+    spans = _first(tag, _SPAN_FIELDS, first[1])
+    if text and spans:
+        return examples_from_spans(rows, report, text, spans)
+    raise _no_fields(place, word, tag, first[1])
+
+
+def _numbered(examples):
+    """Examples that were made without documents are one each."""
+    examples = list(examples)
+    if len({e.document for e in examples}) > 1:
+        return iter(examples)
+    return (dataclasses.replace(e, document=i) for i, e in enumerate(examples))
 
 
 def _read_hf(source, word, tag):

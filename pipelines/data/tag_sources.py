@@ -4,12 +4,13 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.examples import TaggedExample
 from pipelines.data.hf_disk import hf_splits, is_hf_disk
 from pipelines.data.layouts import by_split, data_suffix, split_of
+from pipelines.data.python_rows import is_from_python, source_name
 from pipelines.data.spans import SpanReport
 from pipelines.data.tag_reading import PUNCTUATION, TAG_SUFFIXES, read_tagged
 from pipelines.data.tag_splits import split_documents, splits_by_document
@@ -54,6 +55,8 @@ def load_tagged_splits(
 
     Args:
         data: what holds all splits; `punctuation` where nothing is given.
+            From Python what `read_tagged` takes, or a mapping of such by
+            split.
         train, validation, test: one source a split, instead of `data`.
         word: the column of the words: a number for CoNLL columns, else the
             name of a field.
@@ -63,8 +66,8 @@ def load_tagged_splits(
         data_dir: folder of prepared TensorFlow Datasets.
     """
     given = {"train": train, "validation": validation, "test": test}
-    given = {name: source for name, source in given.items() if source}
-    if data and given:
+    given = {n: source for n, source in given.items() if source is not None}
+    if data is not None and given:
         raise InputError(
             f"--data and --{next(iter(given))} were both given; give either "
             "--data, or --train with --validation and --test."
@@ -73,11 +76,12 @@ def load_tagged_splits(
     if given:
         sources = {name: [source] for name, source in given.items()}
     else:
-        sources = _parts_of(str(data or PUNCTUATION), data_dir, notes)
+        data = PUNCTUATION if data is None else data
+        sources = _parts_of(data, data_dir, notes)
     if "train" not in sources:
         raise InputError(
-            f"{data or '--train'}: expected training data, found only "
-            f"{' and '.join(sources) or 'other'} data."
+            f"{'--train' if given else source_name(data)}: expected training "
+            f"data, found only {' and '.join(sources) or 'other'} data."
         )
     report = SpanReport()
     read = functools.partial(
@@ -98,7 +102,14 @@ def load_tagged_splits(
     return TaggedSplits(**splits, notes=notes)
 
 
-def _parts_of(data, data_dir, notes) -> dict[str, list[str]]:
+def _parts_of(data, data_dir, notes) -> dict[str, list]:
+    if isinstance(data, Mapping):
+        parts, unused = by_split({str(n): part for n, part in data.items()})
+        notes += [f"not used: {name}" for name in unused]
+        return parts
+    if is_from_python(data):
+        return {"train": [data]}
+    data = str(data)
     if data.startswith("tfds:") and "@" not in data:
         named = {s: f"{data}@{s}" for s in tfds_splits(data, data_dir)}
     elif os.path.isdir(data):

@@ -16,6 +16,13 @@ def tfds_splits(spec: str, data_dir: str | None = None) -> list[str]:
     return list(_builder(name, data_dir).info.splits)
 
 
+def feature_names(spec: str, data_dir: str | None = None) -> list[str]:
+    """Names of the features of a data set."""
+    name, _ = _parse(spec)
+    features = _builder(name, data_dir).info.features
+    return list(features) if hasattr(features, "keys") else []
+
+
 def read_tfds(
     spec: str,
     text: str | None = None,

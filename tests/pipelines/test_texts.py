@@ -23,12 +23,12 @@ def ids(*tokens):
 
 def test_texts_become_rows_of_ids(tokenizer):
     examples = [TextExample("Zoo of"), TextExample("")]
-    inputs, cut = tokenise(tokenizer, examples, 8)
+    inputs, counts = tokenise(tokenizer, examples, 8)
     found = inputs.columns["token_ids"]
     assert found[0].tolist() == ids("[CLS]", "zoo", "of", "[SEP]")
     assert found[1].tolist() == ids("[CLS]", "[SEP]")
     assert set(inputs.columns) == {"token_ids"}
-    assert cut == 0
+    assert counts.lengths.tolist() == [4, 2]
 
 
 def test_pairs_have_segments(tokenizer):
@@ -44,8 +44,8 @@ def test_a_single_text_among_pairs_has_segment_zero(tokenizer):
 
 def test_texts_that_are_cut_are_counted(tokenizer):
     examples = [TextExample("zoo " * 9), TextExample("zoo zoo zoo")]
-    inputs, cut = tokenise(tokenizer, examples, 5)
-    assert cut == 1
+    inputs, counts = tokenise(tokenizer, examples, 5)
+    assert counts.lengths.tolist() == [11, 5]
     assert inputs.lengths.tolist() == [5, 5]
     assert inputs.columns["token_ids"][0][-1] == ids("[SEP]")[0]
 
@@ -67,8 +67,8 @@ def test_many_texts_keep_their_order(tokenizer):
 
 
 def test_no_texts_are_no_rows(tokenizer):
-    inputs, cut = tokenise(tokenizer, [], 8)
-    assert len(inputs) == cut == 0
+    inputs, counts = tokenise(tokenizer, [], 8)
+    assert len(inputs) == len(counts.lengths) == 0
 
 
 def test_a_pair_needs_room_for_both(tokenizer):
@@ -76,3 +76,39 @@ def test_a_pair_needs_room_for_both(tokenizer):
     assert tokenise(tokenizer, pairs, 5)[0].lengths.tolist() == [5]
     with pytest.raises(InputError, match="--max-length.*5 or more"):
         tokenise(tokenizer, pairs, 4)
+
+
+def test_tokens_are_counted_as_if_nothing_were_cut(tokenizer):
+    """Cut texts in several pieces, cut pairs, unknown tokens."""
+    examples = [
+        TextExample("zoo " * 9 + "\u4e00"),
+        TextExample("zoo \u4e00 \u4e8c"),
+        TextExample("\u4e00"),
+        TextExample(""),
+    ]
+    _, counts = tokenise(tokenizer, examples, 5)
+    assert counts.lengths.tolist() == [12, 5, 3, 2]
+    assert (counts.special, counts.read, counts.unknown) == (2, 7, 3)
+    pairs = [TextExample("zoo " * 9, "of " * 7), TextExample("zoo " * 9)]
+    _, counts = tokenise(tokenizer, pairs, 8)
+    assert counts.lengths.tolist() == [19, 11]
+
+
+def test_a_huge_text_is_one_row_and_many_are_cut_into_chunks(
+    tokenizer, monkeypatch
+):
+    monkeypatch.setattr("pipelines.texts._CHARACTERS", 1000)
+    examples = [TextExample("zoo " * (i % 7 * 100)) for i in range(50)]
+    inputs, counts = tokenise(tokenizer, examples, 8)
+    assert len(inputs) == 50
+    assert counts.lengths.tolist() == [2 + i % 7 * 100 for i in range(50)]
+
+
+def test_more_tokens_than_stay_in_memory_are_read_back(tokenizer, monkeypatch):
+    examples = [TextExample("zoo " * (i % 5)) for i in range(300)]
+    expected, _ = tokenise(tokenizer, examples, 8)
+    monkeypatch.setattr("pipelines.data.scratch._SMALL", 100)
+    found, _ = tokenise(tokenizer, examples, 8)
+    rows = np.arange(299, -1, -7)
+    for name, value in expected.batch(rows, 8).items():
+        np.testing.assert_array_equal(found.batch(rows, 8)[name], value)

@@ -1,0 +1,108 @@
+"""Temporary files for what would not fit into memory.
+
+They have no name, stand where Python's `tempfile` puts them (`TMPDIR` chooses
+another disk) and go with the objects that use them.
+"""
+
+import contextlib
+import math
+import os
+import tempfile
+import threading
+import weakref
+
+import numpy as np
+
+from pipelines.errors import RunFailed
+
+# What is smaller than this stays in memory: of texts and tokens, which are
+# written bit by bit, and of arrays, which are used over and over.
+_SMALL, _SMALL_ARRAY = 1 << 22, 1 << 28
+
+
+class Scratch:
+    """Bytes that are written end to end and read back in pieces."""
+
+    def __init__(self):
+        self._file = tempfile.SpooledTemporaryFile(max_size=_SMALL)
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.Lock()
+        self.size = 0
+
+    def append(self, raw) -> int:
+        """Writes bytes and returns where they stand.
+
+        Raises:
+            RunFailed: if the disk is full.
+        """
+        place = self.size
+        with self._lock, _full_disk():
+            self._file.seek(place)
+            self._file.write(raw)
+        self.size += len(raw)
+        return place
+
+    def read(self, place: int, size: int) -> bytes:
+        """Returns `size` bytes from `place` on."""
+        with self._lock:
+            self._file.seek(place)
+            return self._file.read(size)
+
+
+class ScratchArray:
+    """A flat array in a `Scratch`; slices of it are read when asked for.
+
+    Args:
+        dtype: of the items.
+    """
+
+    def __init__(self, dtype: str):
+        self.dtype = np.dtype(dtype)
+        self._scratch = Scratch()
+
+    def append(self, values: np.ndarray):
+        """Writes a flat array behind what is there."""
+        self._scratch.append(values.astype(self.dtype, copy=False).tobytes())
+
+    def __len__(self):
+        return self._scratch.size // self.dtype.itemsize
+
+    @property
+    def shape(self) -> tuple[int]:
+        """As NumPy has it."""
+        return (len(self),)
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        start, stop, _ = part.indices(len(self))
+        size = self.dtype.itemsize
+        raw = self._scratch.read(start * size, (stop - start) * size)
+        return np.frombuffer(raw, self.dtype)
+
+
+def empty_array(shape: tuple[int, ...]) -> np.ndarray:
+    """A float32 array to be filled, on disk where it is large.
+
+    Raises:
+        RunFailed: if the disk is full.
+    """
+    size = 4 * math.prod(shape)
+    if size < _SMALL_ARRAY:
+        return np.empty(shape, "float32")
+    with tempfile.TemporaryFile() as file, _full_disk():
+        if hasattr(os, "posix_fallocate"):
+            # A disk that fills up later would end the process.
+            os.posix_fallocate(file.fileno(), 0, size)
+        mapped = np.memmap(file, "float32", "w+", shape=shape)
+        return mapped.view(np.ndarray)
+
+
+@contextlib.contextmanager
+def _full_disk():
+    try:
+        yield
+    except OSError as error:
+        raise RunFailed(
+            f"{tempfile.gettempdir()}: no room for the data of this run "
+            f"({error}); name a folder on a larger disk with the environment "
+            "variable TMPDIR."
+        ) from error
