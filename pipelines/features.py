@@ -3,9 +3,11 @@
 import keras
 import numpy as np
 
+from keras_encoder.layers import Dropout
 from pipelines.batching import Inputs, Rows, predict_rows
+from pipelines.data.scratch import empty_array
 
-# Rows of states that the pooler reads at once.
+# Rows of states that are worked on at once: a tagger's are too many to copy.
 _CHUNK = 8192
 
 
@@ -64,10 +66,14 @@ class StandardisedHead(keras.Model):
     def __init__(self, task, features: Inputs):
         super().__init__()
         values = _values(features.columns["features"])
-        self.dropout_layer = keras.layers.Dropout(task.dropout)
+        self.dropout_layer = Dropout(task.dropout)
         self.logits = task.logits
+        self.crf = getattr(task, "crf", None)  # the loss trains it, too
         self.mean = values.mean(axis=0, dtype="float64")
-        deviation = values.std(axis=0, dtype="float64")
+        squares = sum(
+            np.square(some - self.mean).sum(axis=0) for some in _chunks(values)
+        )
+        deviation = np.sqrt(squares / len(values))
         # A feature that never varies is left as it is.
         self.deviation = np.where(deviation < 1e-6, 1.0, deviation)
         self.built = True
@@ -78,10 +84,10 @@ class StandardisedHead(keras.Model):
         )
 
     def standardise(self, features: Inputs) -> Inputs:
-        """Features as this model reads them."""
-        column = features.columns["features"]
-        values = (_values(column) - self.mean) / self.deviation
-        return Inputs({"features": _like(column, values.astype("float32"))})
+        """Features as this model reads them; overwrites those given."""
+        for some in _chunks(_values(features.columns["features"])):
+            some[:] = (some - self.mean) / self.deviation
+        return features
 
     def unfold(self):
         """Rewrites the task's last layer for standardised features."""
@@ -116,13 +122,13 @@ def compute_states(
     below = Below(task, cut)
     outputs = predict_rows(below, inputs, batch_size, progress)
     if _first_token(task, cut):
-        states = np.empty((len(inputs), 1, task.encoder.hidden_dim), "float32")
+        states = empty_array((len(inputs), 1, task.encoder.hidden_dim))
         for rows, some in outputs:
             states[rows] = some
         return Inputs({"states": states})
     lengths = inputs.lengths
     total = int(lengths.sum())
-    flat = np.empty((total, task.encoder.hidden_dim), "float32")
+    flat = empty_array((total, task.encoder.hidden_dim))
     ends = np.cumsum(lengths)
     for rows, some in outputs:
         for row, padded in zip(rows, some, strict=True):
@@ -135,7 +141,7 @@ def head_features(task, inputs: Inputs) -> Inputs:
 
     Args:
         task: task model.
-        inputs: from `compute_states` with `cut` = `num_layers`.
+        inputs: from `compute_states` with `cut` = `num_layers`; overwritten.
 
     Returns:
         `Inputs` with `features`: (rows, hidden), or `Rows` of (length,
@@ -143,15 +149,19 @@ def head_features(task, inputs: Inputs) -> Inputs:
     """
     column = inputs.columns["states"]
     encoder = task.encoder
-    states = _values(column).reshape(-1, 1, encoder.hidden_dim)
-    features = np.empty((len(states), encoder.hidden_dim), "float32")
-    for start in range(0, len(states), _CHUNK):
-        some = states[start : start + _CHUNK]
+    values = _values(column).reshape(-1, encoder.hidden_dim)
+    for some in _chunks(values):
         # No block is left to run, but a pre-norm encoder's last norm is.
-        some = task.features(encoder.encode(some, start=encoder.num_layers))
-        some = keras.ops.convert_to_numpy(some)
-        features[start : start + _CHUNK] = some.reshape(-1, encoder.hidden_dim)
-    return Inputs({"features": _like(column, features)})
+        states = encoder.encode(some[:, None], start=encoder.num_layers)
+        features = keras.ops.convert_to_numpy(task.features(states))
+        some[:] = features.reshape(some.shape)
+    return Inputs({"features": _like(column, values)})
+
+
+def _chunks(values):
+    """Views of some rows at a time."""
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]
 
 
 def _values(column):

@@ -4,6 +4,7 @@ import keras
 
 from keras_encoder.heads.logits import dense_logits
 from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.dropout import Dropout
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -37,7 +38,7 @@ class SequenceClassifier(keras.Model):
         self.encoder = encoder
         self.num_classes = num_classes
         self.dropout = dropout
-        self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
+        self.dropout_layer = Dropout(dropout, name="dropout")
         self.logits = dense_logits(num_classes, encoder.hidden_dim)
         self.built = True
 

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_encoder.layers.checks import check_heads, check_positive, check_rate
+from keras_encoder.layers.dropout import Dropout
 
 # Added to the score of a masked key. Far below any real score, and finite:
 # where every key is masked the softmax is uniform instead of NaN.
@@ -117,7 +118,7 @@ class SelfAttention(keras.layers.Layer):
             )
             dense.build((None, None, hidden_dim))
             setattr(self, f"{name}_dense", dense)
-        self.dropout_layer = keras.layers.Dropout(
+        self.dropout_layer = Dropout(
             self.dropout, dtype=self.dtype_policy, name="attention_dropout"
         )
 

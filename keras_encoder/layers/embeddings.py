@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.dropout import Dropout
 from keras_encoder.layers.norms import make_norm
 from keras_encoder.layers.positions import POSITIONS, check_positions
 
@@ -104,7 +105,7 @@ class Embeddings(keras.layers.Layer):
         self.norm_layer = make_norm(
             norm, layer_norm_epsilon, dtype=self.dtype_policy, name="norm"
         )
-        self.dropout_layer = keras.layers.Dropout(
+        self.dropout_layer = Dropout(
             dropout, dtype=self.dtype_policy, name="dropout"
         )
 

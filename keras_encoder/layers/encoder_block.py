@@ -4,6 +4,7 @@ import keras
 
 from keras_encoder.layers.attention import SelfAttention
 from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.dropout import Dropout
 from keras_encoder.layers.feed_forward import FeedForward
 from keras_encoder.layers.norms import make_norm
 
@@ -91,7 +92,7 @@ class EncoderBlock(keras.layers.Layer):
             dtype=self.dtype_policy,
             name="feed_forward_norm",
         )
-        self.dropout_layer = keras.layers.Dropout(
+        self.dropout_layer = Dropout(
             dropout, dtype=self.dtype_policy, name="hidden_dropout"
         )
 
