@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import numpy as np
 import tokenizers
@@ -15,6 +16,8 @@ from keras_encoder.tokenizer_files import (
     rules_of,
     special_tokens_of,
 )
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Tokenizer:
@@ -167,6 +170,9 @@ class Tokenizer:
                 further windows that overlap by so many tokens: the
                 `overflowing` of the encoding.
 
+        A lone surrogate, half of an emoji that was cut in two, is read as
+        U+FFFD, which BERT's normalizer drops.
+
         Returns:
             List of `tokenizers.Encoding`, with `ids`, `type_ids`, `word_ids`,
             `sequence_ids` and `offsets`: code-point (start, end), end
@@ -189,7 +195,13 @@ class Tokenizer:
                 text if pair is None else (text, pair)
                 for text, pair in zip(texts, text_pairs, strict=True)
             ]
-        return self.backend.encode_batch(inputs, is_pretokenized=are_words)
+        try:
+            return self.backend.encode_batch(inputs, is_pretokenized=are_words)
+        except TypeError:  # what the library says of half a character, too
+            mended = [_mend(each) for each in inputs]
+            if mended == list(inputs):
+                raise
+            return self.backend.encode_batch(mended, is_pretokenized=are_words)
 
     def _check_room(self, max_length, stride, is_pair):
         """Raises unless each text of an input can keep a token and advance.
@@ -292,3 +304,10 @@ class Tokenizer:
             folder / "vocab.txt", "w", encoding="utf-8", newline="\n"
         ) as file:
             file.writelines(line + "\n" for line in lines)
+
+
+def _mend(text):
+    """Text, or a pair or list of texts, of whole characters; same lengths."""
+    if isinstance(text, str):
+        return _SURROGATE.sub("\ufffd", text)
+    return type(text)(_mend(each) for each in text)

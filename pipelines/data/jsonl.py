@@ -1,12 +1,15 @@
 """JSON lines: one object a line."""
 
 import json
+import re
 from collections.abc import Iterator
 
 from pipelines.data.columns import examples_from_rows
 from pipelines.data.examples import TextExample
 from pipelines.data.text_files import read_lines
 from pipelines.errors import InputError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(
@@ -41,8 +44,15 @@ def read_objects(path) -> Iterator[tuple[int, dict]]:
             yield number, parse_object(line, f"{path}:{number}")
 
 
-def parse_object(line: str, where: str) -> dict:
-    """Parses one line; raises InputError unless it is one JSON object."""
+def parse_object(line: str, where: str, mend: bool = False) -> dict:
+    """Parses one line; raises InputError unless it is one JSON object.
+
+    Args:
+        line: the line.
+        where: the place to name in messages.
+        mend: whether half an emoji (a lone surrogate) becomes U+FFFD; else
+            it is an error.
+    """
     try:
         # Not strict: control characters inside strings are text here.
         row = json.loads(line, parse_constant=_refuse, strict=False)
@@ -60,6 +70,9 @@ def parse_object(line: str, where: str) -> dict:
             f"{where}: expected one JSON object a line, such as "
             f'{{"text": "...", "label": "..."}}, found {_kind(row)}.'
         )
+    if "\\u" in line and mend:
+        text = json.dumps(row, ensure_ascii=False)
+        return json.loads(_SURROGATE.sub("\ufffd", text))
     if "\\u" in line:
         _check_unicode(row, where)
     return row

@@ -365,3 +365,21 @@ def test_settings_of_null_are_the_defaults(tmp_path):
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     loaded = Tokenizer.from_folder(tmp_path)
     assert only(loaded, ["PAY"]).ids == [CLS, *ids("pay"), SEP]
+
+
+def test_half_an_emoji_is_dropped_wherever_it_stands():
+    tokenizer = Tokenizer.from_vocabulary(VOCABULARY)
+    whole, cut = tokenizer.encode(["pay", "pa\ud83dy"])
+    assert cut.ids == whole.ids
+    assert cut.offsets[1] == (0, 4)
+    (pair,) = tokenizer.encode(["pay"], ["\udc00 pay"])
+    assert pair.ids == [CLS, *ids("pay"), SEP, *ids("pay"), SEP]
+    (words,) = tokenizer.encode([["\ud83d", "pay"]])
+    assert words.ids == whole.ids
+    assert words.word_ids == [None, 1, None]
+
+
+def test_what_is_no_text_is_an_error():
+    tokenizer = Tokenizer.from_vocabulary(VOCABULARY)
+    with pytest.raises(TypeError):
+        tokenizer.encode(["pay", 3])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from pipelines.data.examples import TextExample
-from pipelines.data.jsonl import read_jsonl
+from pipelines.data.jsonl import parse_object, read_jsonl
 from pipelines.errors import InputError
 
 
@@ -85,6 +85,12 @@ def test_a_wrong_line_is_named(write, line, message):
     path = write(GOOD, "", line, GOOD)
     with pytest.raises(InputError, match=f":3: .*{message}"):
         list(read_jsonl(path))
+
+
+def test_a_lone_surrogate_may_be_mended():
+    line = r'{"text": "a\ud83d b\udc00", "id": "\ud83d\ude42"}'
+    row = parse_object(line, "f:1", mend=True)
+    assert row == {"text": "a\ufffd b\ufffd", "id": "🙂"}
 
 
 def test_a_surrogate_pair_is_one_character(write):
