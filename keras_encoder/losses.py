@@ -1,4 +1,4 @@
-"""Cross-entropy of class ids, smoothed or focal, for texts and for words."""
+"""Losses of class ids, for texts, for words and for sequences of words."""
 
 import keras
 from keras import ops
@@ -53,3 +53,36 @@ class SmoothCrossentropy(keras.losses.Loss):
         config = super().get_config()
         config.update(label_smoothing=self.label_smoothing, focal=self.focal)
         return config
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class CrfLoss(keras.losses.Loss):
+    """Minus the log-probability of the tags of each row, by a CRF.
+
+    Summed over the batch and divided by the positions that count: a mean over
+    words, as of `SmoothCrossentropy`, so that padding changes nothing. It is
+    0, not NaN, where nothing counts.
+
+    Args:
+        crf: built `CRF`. It learns only if it is a layer of the model that is
+            trained, such as `TokenTagger.crf`; that of a loaded `TokenTagger`
+            takes the place of None.
+
+    Call arguments:
+        y_true: int tensor (batch, seq) of tags.
+        y_pred: float tensor (batch, seq, tags) of logits.
+        sample_weight: tensor (batch, seq), nonzero where a position counts;
+            None counts all.
+    """
+
+    def __init__(self, crf=None, **kwargs):
+        super().__init__(**kwargs)
+        self.crf = crf
+
+    # Not `call`: the weights say what the sequences are made of.
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        if sample_weight is None:
+            sample_weight = ops.ones_like(y_true)
+        counted = ops.cast(ops.not_equal(sample_weight, 0), "float32")
+        likelihood = self.crf.log_likelihood(y_pred, y_true, counted)
+        return -ops.sum(likelihood) / ops.maximum(ops.sum(counted), 1.0)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pipelines.metrics import softmax
 from pipelines.schemes import OUTSIDE, is_entity_tag, split_tag
 
 # Stands for log(0): so low that it loses, yet a sum of them stays finite.
-_FLOOR = -1e9
+FLOOR = -1e9
 _CANONICAL = {"L": "E", "U": "S"}
 
 
@@ -59,13 +60,33 @@ def _legal_transitions(labels):
     return legal
 
 
+def crf_transitions(crf) -> np.ndarray | None:
+    """Returns the scores of a CRF's steps, laid out as `legal_transitions`.
+
+    Args:
+        crf: built `keras_encoder.layers.crf.CRF` of n tags, or None.
+
+    Returns:
+        A float array (n + 1, n + 1), or None. Its last corner says nothing: a
+        sentence without words has no steps.
+    """
+    if crf is None:
+        return None
+    transitions, start, end = crf.get_weights()
+    scores = np.zeros((len(start) + 1, len(end) + 1))
+    scores[:-1, :-1] = transitions
+    scores[-1, :-1] = start
+    scores[:-1, -1] = end
+    return scores
+
+
 def constrained_decode(
     log_probs: np.ndarray, labels: Sequence[str]
 ) -> np.ndarray:
     """Returns the most probable legal sequence of labels of one sentence.
 
     Maximizes the sum over words t of log_probs[t, y_t] over all y whose steps
-    are in `legal_transitions`: the Viterbi algorithm.
+    are in `legal_transitions`.
 
     Args:
         log_probs: (words, labels) log-probabilities, or logits.
@@ -81,19 +102,32 @@ def constrained_decode(
             f"log_probs: expected the shape (words, {len(labels)}), found "
             f"{scores.shape}."
         )
+    scores = np.maximum(np.nan_to_num(scores, nan=FLOOR), FLOOR)
+    legal = _legal_transitions(tuple(labels))
+    return best_sequence(scores, np.where(legal, 0.0, -np.inf))
+
+
+def best_sequence(scores: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+    """Returns the labels with the highest sum of scores: Viterbi's algorithm.
+
+    Args:
+        scores: (words, labels), finite.
+        transitions: (labels + 1, labels + 1), the score of each step, laid
+            out as `legal_transitions`; perhaps minus infinity.
+
+    Returns:
+        int array (words,) of label ids. Where every sequence has a forbidden
+        step, the best label of each word.
+    """
     if not len(scores):
         return np.zeros((0,), dtype=np.int64)
-    scores = np.maximum(np.nan_to_num(scores, nan=_FLOOR), _FLOOR)
-    legal = _legal_transitions(tuple(labels))
-    penalty = np.where(legal, 0.0, -np.inf)
-
-    best = scores[0] + penalty[-1, :-1]  # (labels,)
+    best = scores[0] + transitions[-1, :-1]  # (labels,)
     came_from = np.zeros(scores.shape, dtype=np.int64)
     for t in range(1, len(scores)):
-        paths = best[:, None] + penalty[:-1, :-1]  # (before, after)
+        paths = best[:, None] + transitions[:-1, :-1]  # (before, after)
         came_from[t] = paths.argmax(axis=0)
         best = paths.max(axis=0) + scores[t]
-    best = best + penalty[:-1, -1]
+    best = best + transitions[:-1, -1]
     if not np.isfinite(best.max()):
         return scores.argmax(axis=1)
 
@@ -102,3 +136,33 @@ def constrained_decode(
     for t in range(len(scores) - 1, 0, -1):
         path[t - 1] = came_from[t, path[t]]
     return path
+
+
+def marginals(scores: np.ndarray, transitions: np.ndarray) -> np.ndarray:
+    """Returns the probability of each label over all sequences of labels.
+
+    A sequence has the probability exp(its sum of scores), divided by those of
+    all sequences: the forward-backward algorithm.
+
+    Args:
+        scores, transitions: as in `best_sequence`, all finite.
+
+    Returns:
+        Array (words, labels); each row sums to 1.
+    """
+    ahead = _forward(scores, transitions)
+    # The words behind are those ahead, read from the other end.
+    behind = _forward(scores[::-1], transitions.T)[::-1]
+    return softmax(ahead + behind - scores)  # the word itself is in both
+
+
+def _forward(scores, transitions):
+    """Log of the summed exponentials of all sequences up to each label."""
+    total = np.zeros(scores.shape)
+    for t in range(len(scores)):
+        if t == 0:
+            total[t] = transitions[-1, :-1] + scores[t]
+        else:
+            paths = total[t - 1][:, None] + transitions[:-1, :-1]
+            total[t] = np.logaddexp.reduce(paths, axis=0) + scores[t]
+    return total

@@ -8,25 +8,45 @@ be chosen as the best sequence that the scheme allows.
 import numpy as np
 
 from pipelines.alignment import Sentence
-from pipelines.decoding import constrained_decode
+from pipelines.decoding import (
+    FLOOR,
+    best_sequence,
+    constrained_decode,
+    legal_transitions,
+    marginals,
+)
 from pipelines.schemes import OUTSIDE, PLAIN, scheme_of_labels, split_tag
 
 
 def choose_labels(
-    probabilities: np.ndarray, labels: tuple[str, ...], constrained: bool
-) -> np.ndarray:
-    """The label of each word (or piece) of one sentence, as column numbers.
+    probabilities: np.ndarray,
+    labels: tuple[str, ...],
+    constrained: bool,
+    crf: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The label of each word (or piece) of one sentence.
 
     Args:
         probabilities: (words, labels).
         labels: in the order of the columns.
         constrained: whether the scheme's rules hold, else each word has its
             most probable label. IOB1 and plain labels have no rules.
+        crf: None, or the scores of a CRF's steps, from `crf_transitions`.
+
+    Returns:
+        The labels as column numbers, (words,), and the probabilities of all
+        labels, (words, labels): with a CRF those over all sequences, without
+        one those that were given.
     """
-    has_rules = scheme_of_labels(labels) not in ("IOB1", PLAIN)
-    if not (constrained and has_rules and len(probabilities)):
-        return probabilities.argmax(axis=-1)
-    return constrained_decode(np.log(np.maximum(probabilities, 1e-30)), labels)
+    has_rules = constrained and scheme_of_labels(labels) not in ("IOB1", PLAIN)
+    if not len(probabilities) or (crf is None and not has_rules):
+        return probabilities.argmax(axis=-1), probabilities
+    scores = np.log(np.maximum(probabilities, 1e-300))
+    if crf is None:
+        return constrained_decode(scores, labels), probabilities
+    if has_rules:
+        crf = np.where(legal_transitions(labels), crf, FLOOR)
+    return best_sequence(scores, crf), marginals(scores, crf)
 
 
 def word_probabilities(
@@ -62,6 +82,7 @@ def find_entities(
     labels: tuple[str, ...],
     strategy: str,
     constrained: bool,
+    crf: np.ndarray | None = None,
 ) -> list[dict]:
     """Entities of a text.
 
@@ -73,6 +94,8 @@ def find_entities(
         strategy: `none` (every piece that is not `O`), `simple` (group
             pieces), `first`, `average` or `max` (group words).
         constrained: whether labels must be a legal sequence.
+        crf: as in `choose_labels`. Like the rules, it is of words: `none` and
+            `simple` do without.
 
     Returns:
         Dicts of `entity_group`, `score`, `word`, `start` and `end` (code
@@ -81,6 +104,7 @@ def find_entities(
     """
     if strategy in ("none", "simple"):
         units, spans = probabilities, sentence.offsets
+        chosen = units.argmax(axis=-1)
     else:
         units = word_probabilities(probabilities, sentence, strategy)
         starts = np.searchsorted(sentence.words, np.arange(sentence.num_words))
@@ -92,9 +116,7 @@ def find_entities(
             if len(starts)
             else np.zeros((0, 2), int)
         )
-    chosen = choose_labels(
-        units, labels, constrained and strategy not in ("none", "simple")
-    )
+        chosen, units = choose_labels(units, labels, constrained, crf)
     tags = [labels[i] for i in chosen]
     scores = units[np.arange(len(chosen)), chosen]
     if strategy == "none":

@@ -18,6 +18,7 @@ from pipelines.batching import predict_rows
 from pipelines.console import Progress
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.punctuation import restore, strip_word
+from pipelines.decoding import crf_transitions
 from pipelines.entities import (
     choose_labels,
     find_entities,
@@ -89,6 +90,7 @@ def label_words(
     split = split_words(fine_tuned.tokenizer, sentences)
     by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
     constrained = fine_tuned.settings["constrained"]
+    crf = crf_transitions(fine_tuned.model.crf)
     # Models of ours have inner labels or plain ones; others what they like.
     scheme = scheme_of_labels(fine_tuned.labels)
     is_inner = scheme == INNER or PLAIN in (
@@ -98,7 +100,9 @@ def label_words(
     results = []
     for sentence, pieces in zip(split, by_piece, strict=True):
         words = word_probabilities(pieces, sentence, "first")
-        chosen = choose_labels(words, fine_tuned.labels, constrained)
+        chosen, words = choose_labels(
+            words, fine_tuned.labels, constrained, crf
+        )
         tags = [fine_tuned.labels[i] for i in chosen]
         if not is_inner:
             tags = list(convert(tags, scheme, INNER))
@@ -136,8 +140,9 @@ def tag_scores(gold: list, predicted: list, scheme: str) -> dict:
     Returns:
         `accuracy`, `macro_token_f1` and, for entity tags, strict `f1`,
         `precision`, `recall`, `macro_f1`, `default_f1` (seqeval's default
-        mode) and `per_type`; for plain labels `per_label` and
-        `majority_baseline`.
+        mode) and `per_type`; for plain labels `per_label`. Beside them the
+        accuracy and the macro token F1 of always choosing the most frequent
+        label, as `majority_accuracy` and `majority_macro_token_f1`.
     """
     tokens = token_scores(gold, predicted)
     scores = {
@@ -145,8 +150,12 @@ def tag_scores(gold: list, predicted: list, scheme: str) -> dict:
         "macro_token_f1": tokens.macro_f1,
     }
     counts = {label: row["support"] for label, row in tokens.per_label.items()}
-    if counts:
-        scores["majority_baseline"] = max(counts.values()) / tokens.support
+    if any(counts.values()):
+        majority = max(counts.values()) / tokens.support
+        scores["majority_accuracy"] = majority
+        # All the other labels that occur have an F1 of 0.
+        f1 = 2 * majority / (1 + majority)
+        scores["majority_macro_token_f1"] = f1 / sum(map(bool, counts.values()))
     if scheme == PLAIN:
         return {**scores, "per_label": tokens.per_label}
     strict = entity_scores(gold, predicted, mode="strict")
@@ -169,7 +178,11 @@ def sentence_results(
     batch_size: int = 32,
     aggregation: str = "first",
 ) -> list[dict]:
-    """What `predict` writes: entities of a text, labels of given words."""
+    """What `predict` writes: entities of a text, labels of given words.
+
+    A text is a document of its own; sentences of given words say themselves
+    whose neighbours they are.
+    """
     results = [None] * len(examples)
     texts = [i for i, e in enumerate(examples) if isinstance(e, TextExample)]
     words = [i for i, e in enumerate(examples) if isinstance(e, TaggedExample)]
@@ -189,8 +202,7 @@ def sentence_results(
     labelled = label_words(
         fine_tuned,
         [examples[i].tokens for i in words],
-        # No input is another's context: each answer is its own.
-        range(len(words)),
+        [examples[i].document for i in words],
         batch_size,
     )
     for i, (tags, scores) in zip(words, labelled, strict=True):
@@ -232,6 +244,7 @@ def _check_entity_tags(examples):
 def _entities(fine_tuned, texts, batch_size, aggregation):
     split = split_text(fine_tuned.tokenizer, texts)
     by_piece = predict_pieces(fine_tuned, split, range(len(split)), batch_size)
+    crf = crf_transitions(fine_tuned.model.crf)
     return [
         {
             "entities": find_entities(
@@ -241,6 +254,7 @@ def _entities(fine_tuned, texts, batch_size, aggregation):
                 fine_tuned.labels,
                 aggregation,
                 fine_tuned.settings["constrained"],
+                crf,
             )
         }
         for text, sentence, pieces in zip(texts, split, by_piece, strict=True)

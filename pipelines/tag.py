@@ -13,14 +13,24 @@ import keras
 import numpy as np
 
 from keras_encoder.heads import TokenTagger
-from keras_encoder.losses import SmoothCrossentropy
+from keras_encoder.layers.crf import CRF
+from keras_encoder.losses import CrfLoss, SmoothCrossentropy
 from pipelines import metrics, schemes
 from pipelines.alignment import Windows, gather, split_words, token_rows
 from pipelines.console import say
 from pipelines.data.examples import TaggedExample
 from pipelines.data.labels import compare_names, order_names
+from pipelines.data.python_rows import source_name
 from pipelines.data.tag_reading import PUNCTUATION
 from pipelines.data.tag_sources import TaggedSplits, load_tagged_splits
+from pipelines.data_report import (
+    Part,
+    TokenCounts,
+    data_report,
+    report_lines,
+)
+from pipelines.decoding import crf_transitions
+from pipelines.entities import choose_labels
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned, write_model_folder
 from pipelines.options import TagOptions
@@ -30,6 +40,7 @@ from pipelines.recipe import (
     make_stages,
     make_trainer,
     say_result,
+    tokenizer_of,
     weights_by_label,
 )
 from pipelines.sentences import (
@@ -49,28 +60,35 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
 
     Returns:
         The fine-tuned model and the content of `metrics.json`; both stand in
-        the folder that `options.output` names, too.
+        the folder that `options.output` names, too. With `dry_run` no model
+        and the data report alone, and no folder.
 
     Raises:
         InputError: if an option or the data are wrong; before training.
     """
     started = time.perf_counter()
-    if options.stride is not None and options.stride >= options.max_length - 2:
-        raise InputError(
-            f"--stride {options.stride}: expected less than the room of a "
-            f"window, --max-length {options.max_length} less 2."
-        )
+    _check_options(options)
     output = choose_output(options.output, options.overwrite, "tag")
     splits, scheme = read_splits(options)
     labels = tag_names(splits.train)
     weights = weights_by_label(
         options.class_weights, labels, list(_all_tags(splits.train))
     )
+    if options.dry_run:
+        _, report = _split_all(tokenizer_of(options.encoder), splits, options)
+        return None, {"task": "tag", "data": report}
+
     start = load_pretrained(options)
     model = TokenTagger(
-        start.encoder, len(labels), dropout=start.encoder.dropout
+        start.encoder,
+        len(labels),
+        dropout=start.encoder.dropout,
+        crf=CRF(len(labels)) if options.crf else None,
     )
-    uses_bbc = not options.train and options.data in (None, PUNCTUATION)
+    uses_bbc = options.train is None and (
+        options.data is None
+        or (isinstance(options.data, str) and options.data == PUNCTUATION)
+    )
     settings = {
         "task": "tag",
         "max_length": options.max_length,
@@ -81,8 +99,9 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         "words": "punctuation" if uses_bbc else "tokenizer",
     }
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
-    train = _windows(fine_tuned, splits.train)
-    validation = _windows(fine_tuned, splits.validation)
+    split, report = _split_all(start.tokenizer, splits, options)
+    train = _windows(fine_tuned, split["train"], splits.train)
+    validation = _windows(fine_tuned, split["validation"], splits.validation)
     records, best = run_stages(
         model,
         make_stages(options, start.is_random),
@@ -90,8 +109,8 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         validation.inputs,
         make_trainer(
             options,
-            loss=SmoothCrossentropy(options.label_smoothing, options.focal),
-            score=_scorer(validation, splits.validation, labels, scheme),
+            loss=_loss(model, options),
+            score=_scorer(fine_tuned, validation, splits.validation),
             monitor="accuracy" if scheme == schemes.PLAIN else "f1",
         ),
     )
@@ -101,6 +120,7 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         "seed": options.seed,
         "labels": list(labels),
         "scheme": scheme,
+        "data": report,
         "num_parameters": model.count_params(),
         "stages": records,
         "best": {"stage": best.stage, "epoch": best.epoch},
@@ -131,6 +151,7 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
         word=options.word,
         tag=options.tag,
         seed=options.seed,
+        data_dir=options.data_dir,
     )
     parts = {
         name: getattr(splits, name) for name in ("train", "validation", "test")
@@ -148,15 +169,37 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
     }
     known = tag_names(inner["train"])
     if len(known) < 2:
+        place = options.train if options.data is None else options.data
         raise InputError(
-            f"{options.data or options.train}: expected words with at least "
-            f"two different tags, found {', '.join(known) or 'no word'}; "
+            f"{source_name(place)}: expected words with at least two "
+            f"different tags, found {', '.join(known) or 'no word'}; "
             "check --tag."
         )
     for name in ("validation", "test"):
         pairs = ((e.where, t) for e in inner[name] for t in e.tags)
         say(*(f"  {line}" for line in compare_names(known, pairs, name)))
     return TaggedSplits(**inner, notes=splits.notes), scheme
+
+
+def _check_options(options):
+    if options.stride is not None and options.stride >= options.max_length - 2:
+        raise InputError(
+            f"--stride {options.stride}: expected less than the room of a "
+            f"window, --max-length {options.max_length} less 2."
+        )
+    if options.crf and (
+        options.class_weights or options.focal or options.label_smoothing
+    ):
+        raise InputError(
+            "--crf: its loss is of whole sentences, not of single words; "
+            "leave out --class-weights, --focal and --label-smoothing."
+        )
+
+
+def _loss(model, options):
+    if model.crf is not None:
+        return CrfLoss(model.crf)
+    return SmoothCrossentropy(options.label_smoothing, options.focal)
 
 
 def tag_names(examples: list[TaggedExample]) -> tuple[str, ...]:
@@ -169,8 +212,29 @@ def _all_tags(examples):
     return itertools.chain.from_iterable(e.tags for e in examples)
 
 
-def _windows(fine_tuned, examples) -> Windows:
-    split = split_words(fine_tuned.tokenizer, [e.tokens for e in examples])
+def _split_all(tokenizer, splits, options):
+    """Pieces of the sentences by split, and the data report, printed, too."""
+    split, parts = {}, {}
+    for name in ("train", "validation", "test"):
+        if examples := getattr(splits, name):
+            words = [e.tokens for e in examples]
+            split[name] = split_words(tokenizer, words)
+            pieces = np.concatenate([s.pieces for s in split[name]])
+            lengths = np.array([len(s.pieces) for s in split[name]])
+            counts = TokenCounts(
+                lengths + 2,
+                special=2,
+                read=len(pieces),
+                unknown=int((pieces == tokenizer.unk_id).sum()),
+            )
+            hashes = np.array([hash(tokens) for tokens in words])
+            parts[name] = Part(_all_tags(examples), hashes, counts)
+    report = data_report(parts, options.max_length)
+    say(*report_lines(report))
+    return split, report
+
+
+def _windows(fine_tuned, split, examples) -> Windows:
     documents = [e.document for e in examples]
     return windows_of(
         fine_tuned.tokenizer, split, fine_tuned.settings, documents
@@ -189,24 +253,27 @@ def _training_data(windows, examples, labels, weights) -> TrainingData:
     )
 
 
-def _scorer(windows, examples, labels, scheme):
+def _scorer(fine_tuned, windows, examples):
     """The validation metrics of a tagger, from its outputs by window."""
+    labels, settings = fine_tuned.labels, fine_tuned.settings
     gold = [example.tags for example in examples]
     column = {label: i for i, label in enumerate(labels)}
     ids = np.array([column.get(t, -1) for t in _all_tags(examples)], "int64")
+    known = ids >= 0
     ends = np.cumsum([len(tags) for tags in gold])
 
     def score(outputs):
         pairs = [(range(len(outputs)), outputs)]
         logits = gather(windows, pairs, len(labels))[windows.is_first]
-        probabilities = metrics.softmax(logits.astype("float64"))
-        known = ids >= 0
+        words = np.split(metrics.softmax(logits.astype("float64")), ends[:-1])
+        crf = crf_transitions(fine_tuned.model.crf)
+        constrained = settings["constrained"]
+        chosen = [choose_labels(w, labels, constrained, crf) for w in words]
+        predicted = [[labels[i] for i in best] for best, _ in chosen]
+        probabilities = np.concatenate([p for _, p in chosen])
         right = probabilities[known, ids[known]]
-        chosen = [labels[i] for i in probabilities.argmax(axis=-1)]
-        starts = np.concatenate([[0], ends[:-1]])
-        predicted = [chosen[a:b] for a, b in zip(starts, ends, strict=True)]
         losses = -np.log(np.maximum(right, 1e-12))
         loss = float(losses.sum() / max(1, len(losses)))
-        return {"loss": loss, **tag_scores(gold, predicted, scheme)}
+        return {"loss": loss, **tag_scores(gold, predicted, settings["scheme"])}
 
     return score

@@ -4,6 +4,8 @@ import keras
 
 from keras_encoder.heads.logits import dense_logits
 from keras_encoder.layers.checks import check_positive, check_rate
+from keras_encoder.layers.dropout import Dropout
+from keras_encoder.losses import CrfLoss
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -37,7 +39,7 @@ class TokenTagger(keras.Model):
         encoder.pooler.trainable = False  # it would get no gradient
         self.num_classes = num_classes
         self.dropout = dropout
-        self.dropout_layer = keras.layers.Dropout(dropout, name="dropout")
+        self.dropout_layer = Dropout(dropout, name="dropout")
         self.logits = dense_logits(num_classes, encoder.hidden_dim)
         self.crf = crf
         if crf is not None:
@@ -93,6 +95,11 @@ class TokenTagger(keras.Model):
             crf=self.crf and keras.saving.serialize_keras_object(self.crf),
         )
         return config
+
+    def compile_from_config(self, config):
+        super().compile_from_config(config)
+        if isinstance(self.loss, CrfLoss):
+            self.loss.crf = self.crf  # else it would learn one of its own
 
     @classmethod
     def from_config(cls, config):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.layers.crf import CRF
 from tests.keras_encoder.fixed_weights import (
     BATCH,
     SEQ,
@@ -109,3 +110,8 @@ def test_a_tagger_trains_no_pooler():
     paths = [variable.path for variable in model.trainable_variables]
     assert not [path for path in paths if "pooler" in path]
     assert len(paths) == len(model.weights) - 2
+
+
+def test_the_crf_of_a_tagger_has_its_tags():
+    with pytest.raises(ValueError, match="`crf` must have 4 tags.*num_tags=3"):
+        TokenTagger(tiny_encoder(), 4, crf=CRF(3))

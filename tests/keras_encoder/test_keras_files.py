@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.layers.crf import CRF
+from keras_encoder.losses import CrfLoss
 from tests.keras_encoder.fixed_weights import (
     encoder_inputs,
     set_sine_weights,
@@ -24,6 +26,15 @@ MODELS = {
     "tagger": lambda: TokenTagger(
         tiny_encoder(norm_first=True, activation="gelu_tanh"), 4
     ),
+    **{
+        positions: lambda positions=positions: SequenceClassifier(
+            tiny_encoder(
+                positions=positions, norm="rms_norm", activation="geglu"
+            ),
+            4,
+        )
+        for positions in ("sinusoidal", "relative", "rotary")
+    },
 }
 
 
@@ -68,3 +79,16 @@ def test_an_encoder_alone_opens_again(tmp_path):
     np.testing.assert_array_equal(
         found["pooled_output"], expected["pooled_output"]
     )
+
+
+def test_a_crf_and_its_loss_are_one_layer_after_loading_too(tmp_path):
+    """Else training would go on without the transitions."""
+    model = set_sine_weights(TokenTagger(tiny_encoder(), 4, crf=CRF(4)))
+    model.compile(loss=CrfLoss(model.crf))
+    model.save(tmp_path / "tagger.keras")
+    opened = keras.saving.load_model(tmp_path / "tagger.keras")
+    assert opened.loss.crf is opened.crf
+    for old, new in zip(
+        model.crf.get_weights(), opened.crf.get_weights(), strict=True
+    ):
+        np.testing.assert_array_equal(new, old)

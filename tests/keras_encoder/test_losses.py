@@ -1,11 +1,14 @@
-"""The loss equals its formula, over what counts and nothing else."""
+"""Each loss equals its formula, over what counts and nothing else."""
+
+import itertools
 
 import keras
 import numpy as np
 import pytest
 
-from keras_encoder.losses import SmoothCrossentropy
-from tests.keras_encoder.fixed_weights import sine
+from keras_encoder.layers.crf import CRF
+from keras_encoder.losses import CrfLoss, SmoothCrossentropy
+from tests.keras_encoder.fixed_weights import set_sine_weights, sine
 
 BATCH, SEQ, CLASSES = 3, 5, 4
 LOGITS = sine((BATCH, SEQ, CLASSES), 0.4, 2.0)
@@ -118,3 +121,61 @@ def test_config_makes_an_equal_loss():
     copy = keras.saving.deserialize_keras_object(config)
     assert copy.get_config() == loss.get_config()
     assert (copy.label_smoothing, copy.focal) == (0.1, 2.0)
+
+
+def made_crf():
+    crf = CRF(CLASSES)
+    crf.build((None, None, CLASSES))
+    return set_sine_weights(crf)
+
+
+def negative_log_probability(crf, logits, tags):
+    """Of the tags of one sentence, among all that there are."""
+    transitions, start, end = (w.astype("float64") for w in crf.get_weights())
+    scores = {
+        path: start[path[0]]
+        + logits[np.arange(len(path)), path].sum(dtype="float64")
+        + sum(transitions[step] for step in itertools.pairwise(path))
+        + end[path[-1]]
+        for path in itertools.product(range(CLASSES), repeat=len(tags))
+    }
+    return np.log(np.exp(list(scores.values())).sum()) - scores[tuple(tags)]
+
+
+def test_crf_loss_is_a_mean_over_the_counted_words():
+    """The chain runs over them alone: what lies between is not there."""
+    crf = made_crf()
+    total = sum(
+        negative_log_probability(crf, logits[keep], tags[keep])
+        for logits, tags, keep in zip(LOGITS, TARGETS, WEIGHTS > 0, strict=True)
+        if keep.any()
+    )
+    found = float(CrfLoss(crf)(TARGETS, LOGITS, WEIGHTS))
+    assert found == pytest.approx(total / (WEIGHTS > 0).sum(), rel=1e-5)
+
+
+def test_crf_loss_counts_all_positions_without_weights():
+    loss = CrfLoss(made_crf())
+    assert float(loss(TARGETS, LOGITS)) == pytest.approx(
+        float(loss(TARGETS, LOGITS, np.ones_like(WEIGHTS))), rel=1e-6
+    )
+
+
+def test_crf_loss_is_cross_entropy_where_no_transition_is_learnt():
+    crf = CRF(CLASSES)
+    crf.build((None, None, CLASSES))
+    counted = (WEIGHTS > 0).astype("float32")
+    assert float(CrfLoss(crf)(TARGETS, LOGITS, WEIGHTS)) == pytest.approx(
+        float(SmoothCrossentropy()(TARGETS, LOGITS, counted)), rel=1e-5
+    )
+
+
+def test_crf_loss_ignores_extra_padding_and_is_0_where_nothing_counts():
+    loss = CrfLoss(made_crf())
+    pad = [(0, 2), (0, 4)]
+    logits = np.pad(LOGITS, [*pad, (0, 0)], constant_values=9.0)
+    padded = loss(np.pad(TARGETS, pad), logits, np.pad(WEIGHTS, pad))
+    assert float(padded) == pytest.approx(
+        float(loss(TARGETS, LOGITS, WEIGHTS)), rel=1e-6
+    )
+    assert float(loss(TARGETS, LOGITS, np.zeros_like(WEIGHTS))) == 0.0

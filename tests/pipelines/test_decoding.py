@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from pipelines.decoding import constrained_decode, legal_transitions
+from pipelines.decoding import (
+    best_sequence,
+    constrained_decode,
+    legal_transitions,
+    marginals,
+)
 from pipelines.schemes import count_irregular
 
 IOB2 = ("O", "B-A", "I-A", "B-b-c", "I-b-c")
@@ -97,3 +102,44 @@ def test_wrong_width():
 def test_the_result_is_the_callers_own():
     legal_transitions(IOB2)[:] = False
     assert legal_transitions(IOB2).any()
+
+
+def every_sequence(scores, transitions):
+    """Each sequence of labels with its sum of scores."""
+    words, labels = scores.shape
+    return {
+        path: scores[np.arange(words), path].sum()
+        + sum(
+            transitions[step]
+            for step in itertools.pairwise((labels, *path, labels))
+        )
+        for path in itertools.product(range(labels), repeat=words)
+    }
+
+
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_best_sequence_and_marginals_are_those_of_all_sequences(words):
+    rng = np.random.default_rng(words)
+    for _ in range(5):
+        scores = rng.normal(size=(words, 3)) * 3
+        transitions = rng.normal(size=(4, 4)) * 3
+        totals = every_sequence(scores, transitions)
+        best = max(totals, key=totals.get)
+        assert tuple(best_sequence(scores, transitions)) == best
+        shares = np.zeros((words, 3))
+        for path, total in totals.items():
+            shares[np.arange(words), path] += np.exp(total)
+        shares /= shares.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(marginals(scores, transitions), shares)
+
+
+def test_without_words_there_is_nothing_to_choose():
+    nothing = np.zeros((0, 3))
+    assert best_sequence(nothing, np.zeros((4, 4))).shape == (0,)
+    assert marginals(nothing, np.zeros((4, 4))).shape == (0, 3)
+
+
+def test_the_best_label_of_each_word_where_every_sequence_is_forbidden():
+    scores = np.array([[1.0, 2.0], [4.0, 3.0]])
+    found = best_sequence(scores, np.full((3, 3), -np.inf))
+    assert found.tolist() == [1, 0]

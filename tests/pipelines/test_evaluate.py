@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from pipelines import evaluate as module
 from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.options import EvaluateOptions
-from tests.pipelines.tiny import rows, write_csv, write_jsonl
+from pipelines.sentences import label_words
+from tests.pipelines.tiny import COMMON, TOPICS, rows, write_csv, write_jsonl
+from tests.pipelines.tiny_tags import make_tagger
 
 
 @pytest.fixture
@@ -70,3 +73,25 @@ def test_an_output_that_cannot_be_written_is_found_at_once(
     )
     with pytest.raises(InputError, match="--output"):
         evaluate(options)
+
+
+def test_neighbours_are_sentences_of_one_document(tmp_path, monkeypatch):
+    """The gold tags are those that each sentence gets alone."""
+    tagger = make_tagger(tmp_path / "bert", settings={"document_context": True})
+    monkeypatch.setattr(module, "read_model_folder", lambda path: tagger)
+    words = [*COMMON, *TOPICS["zebra"]]
+    sentences = [[words[i], words[-i]] for i in range(1, 20)]
+    alone = label_words(tagger, sentences, range(len(sentences)))
+
+    def accuracy(name, between):
+        lines = []
+        for tokens, (tags, _) in zip(sentences, alone, strict=True):
+            lines += map(" ".join, zip(tokens, tags, strict=True))
+            lines += between
+        path = tmp_path / name
+        path.write_text("\n".join(lines), "utf-8")
+        options = EvaluateOptions(model="tagger", data=str(path))
+        return evaluate(options)["accuracy"]
+
+    assert accuracy("many.conll", ["", "-DOCSTART- O", ""]) == 1.0
+    assert accuracy("one.conll", [""]) < 0.9

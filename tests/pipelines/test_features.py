@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.layers.crf import CRF
 from pipelines.batching import Inputs, Rows
 from pipelines.features import (
     Above,
@@ -185,6 +186,19 @@ def test_the_standardised_head_trains_the_last_layer_alone():
     assert {v.path for v in head.trainable_variables} == {
         v.path for v in task.logits.trainable_variables
     }
+
+
+@pytest.mark.parametrize("part", ["whole", "above", "head"])
+def test_transitions_are_trained_with_every_part_of_a_tagger(part):
+    task = TokenTagger(tiny_encoder(), 3, crf=CRF(3))
+    parts = {
+        "whole": task,
+        "above": Above(task, 1),
+        "head": StandardisedHead(task, as_inputs()),
+    }
+    set_trainable(task, None if part == "whole" else 0)
+    found = {v.path for v in parts[part].trainable_variables}
+    assert {v.path for v in task.crf.weights} < found
 
 
 def test_head_features_are_what_the_last_layer_reads():

@@ -3,6 +3,7 @@
 import pathlib
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
 
 from keras_encoder.checkpoints.load import load_encoder
 from keras_encoder.heads import TokenTagger
@@ -35,6 +36,18 @@ def make_tagger(folder: pathlib.Path, labels=IOB2, settings=None, **changes):
         "words": "tokenizer",
     }
     return FineTuned(model, tokenizer, labels, {**usual, **(settings or {})})
+
+
+def write_blind_bert(folder: pathlib.Path, **changes) -> str:
+    """Writes a BERT of one block whose words see no word and no position."""
+    usual = {"num_hidden_layers": 1, "max_position_embeddings": 64}
+    path = write_bert(folder, **{**usual, **changes}) / "model.safetensors"
+    tensors = load_file(path)
+    for name, tensor in tensors.items():
+        if "attention.output.dense" in name or "position" in name:
+            tensors[name] = np.zeros_like(tensor)
+    save_file(tensors, path, metadata={"format": "pt"})
+    return str(folder)
 
 
 def balance(model):

@@ -14,6 +14,7 @@ from keras_encoder.checkpoints.huggingface_heads import (
     save_tagger,
 )
 from keras_encoder.heads import SequenceClassifier, TokenTagger
+from keras_encoder.layers.crf import CRF
 from tests.keras_encoder.checkpoints.references import (
     assert_same,
     bert,
@@ -217,3 +218,40 @@ def test_labels_that_do_not_fit_the_logits_are_not_saved(tmp_path, labels):
 def test_an_unknown_problem_type_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="problem_type='ranking'"):
         save_classifier(our_classifier(), LABELS, tmp_path, "ranking")
+
+
+def tagger_with_crf():
+    crf = CRF(len(LABELS))
+    return set_sine_weights(TokenTagger(tiny_encoder(), len(LABELS), crf=crf))
+
+
+def test_a_crf_is_saved_and_loaded_and_transformers_does_without(tmp_path):
+    model = tagger_with_crf()
+    save_tagger(model, LABELS, tmp_path)
+    loaded, _, report = load_tagger(tmp_path)
+    assert not report.unexpected
+    for old, new in zip(
+        model.crf.get_weights(), loaded.crf.get_weights(), strict=True
+    ):
+        np.testing.assert_array_equal(new, old)
+    theirs, info = transformers.BertForTokenClassification.from_pretrained(
+        tmp_path, output_loading_info=True
+    )
+    inputs = random_inputs()
+    assert_same(
+        model(inputs),
+        outputs_of(theirs.eval(), inputs).logits,
+        inputs["padding_mask"],
+    )
+    assert set(info["unexpected_keys"]) == {
+        "crf.transitions",
+        "crf.start_transitions",
+        "crf.end_transitions",
+    }
+
+
+def test_half_a_crf_is_refused(tmp_path):
+    save_tagger(tagger_with_crf(), LABELS, tmp_path)
+    remove_tensor(tmp_path, "crf.end_transitions")
+    with pytest.raises(CheckpointError, match="'crf.end_transitions'.*missing"):
+        load_tagger(tmp_path)
