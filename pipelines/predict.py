@@ -1,11 +1,12 @@
 """Labels for new texts, in their order, as JSON lines."""
 
-import itertools
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 
+from pipelines.data.conll import read_conll
+from pipelines.data.conllu import read_conllu
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.jsonl import parse_object
 from pipelines.data.readers import read_examples
@@ -65,11 +66,32 @@ def predict_stream(
         batch_size: texts a step.
         aggregation: of a tagger, as in `find_entities`.
     """
-    examples = iter(examples)
-    while chunk := list(itertools.islice(examples, CHUNK)):
+    whole_documents = fine_tuned.settings.get("document_context", False)
+    for chunk in _chunks(examples, whole_documents):
         for example in chunk:
             _check_kind(example, fine_tuned)
         yield from _predict_chunk(fine_tuned, chunk, batch_size, aggregation)
+
+
+def _chunks(examples, whole_documents):
+    """Lists of `CHUNK` examples, or of more so as not to cut a document."""
+    chunk = []
+    for example in examples:
+        goes_on = whole_documents and chunk and _is_next(chunk[-1], example)
+        if len(chunk) >= CHUNK and not goes_on:
+            yield chunk
+            chunk = []
+        chunk.append(example)
+    if chunk:
+        yield chunk
+
+
+def _is_next(one, other):
+    """Whether two neighbours are sentences of one document."""
+    document = getattr(one, "document", None)
+    return document is not None and (
+        document == getattr(other, "document", None)
+    )
 
 
 def _check_kind(example, fine_tuned):
@@ -94,7 +116,7 @@ def _predict_chunk(fine_tuned, chunk, batch_size, aggregation):
         yield result
 
 
-def _read(options) -> Iterator[TextExample]:
+def _read(options) -> Iterator[TextExample | TaggedExample]:
     if options.text is not None:
         _check_unicode(options.text)
         return iter([TextExample(options.text, where="--text")])
@@ -106,6 +128,10 @@ def _read(options) -> Iterator[TextExample]:
     name = options.input.lower().removesuffix(".gz").removesuffix(".bz2")
     if name.endswith((".csv", ".tsv", ".parquet")):
         return read_examples(options.input, labelled=False)
+    if name.endswith(".conllu"):
+        return read_conllu(options.input, tag=None)
+    if name.endswith(".conll"):
+        return read_conll(options.input, tag=None)
     return _from_lines(read_lines(options.input), options.input)
 
 
@@ -131,13 +157,15 @@ def _standard_input():
         yield line.removeprefix("\ufeff")
 
 
-def _from_lines(lines, source) -> Iterator[TextExample]:
+def _from_lines(lines, source) -> Iterator[TextExample | TaggedExample]:
     """JSON objects if the first text is one, else each line is a text.
 
     A blank line among plain texts is an empty text, so that every input line
-    has its output; among JSON objects it is nothing.
+    has its output; among JSON objects it is nothing. Neighbouring objects
+    with the same `document` are one document, any other is one of its own.
     """
     blank, as_json = [], None
+    document, last = 0, None
     for number, line in lines:
         where = f"{source}:{number}"
         if as_json is None and not line.strip():
@@ -149,15 +177,18 @@ def _from_lines(lines, source) -> Iterator[TextExample]:
         if not as_json:
             yield TextExample(line, where=where)
         elif line.strip():
-            yield _from_object(line, where)
+            row = parse_object(line, where)
+            name = row.get("document")
+            document += name is None or name != last
+            last = name
+            yield _from_object(row, where, document)
     if as_json is None:
         yield from blank
 
 
-def _from_object(line, where) -> TextExample | TaggedExample:
-    row = parse_object(line, where)
+def _from_object(row, where, document) -> TextExample | TaggedExample:
     if "tokens" in row:
-        return _from_tokens(row, where)
+        return _from_tokens(row, where, document)
     for name in ("text", "text_pair"):
         value = row.get(name)
         if not isinstance(value, str) and (name == "text" or value is not None):
@@ -170,7 +201,7 @@ def _from_object(line, where) -> TextExample | TaggedExample:
     )
 
 
-def _from_tokens(row, where) -> TaggedExample:
+def _from_tokens(row, where, document) -> TaggedExample:
     tokens = row["tokens"]
     if not isinstance(tokens, list) or not all(
         isinstance(token, str) for token in tokens
@@ -179,4 +210,6 @@ def _from_tokens(row, where) -> TaggedExample:
             f'{where}: expected "tokens" to be a list of strings, found '
             f"{json.dumps(tokens, ensure_ascii=False):.60}."
         )
-    return TaggedExample(tuple(tokens), where=where, id=row.get("id"))
+    return TaggedExample(
+        tuple(tokens), where=where, document=document, id=row.get("id")
+    )
