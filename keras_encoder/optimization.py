@@ -105,6 +105,7 @@ def make_optimizer(
     clip_norm=1.0,
     layer_decay=1.0,
     num_layers=0,
+    scale_loss=False,
 ):
     """AdamW as BERT is fine-tuned with: schedule, clipping, exclusions.
 
@@ -121,6 +122,9 @@ def make_optimizer(
             None or 0 clips nothing.
         layer_decay: float in (0, 1]. Factor from each block to the one below.
         num_layers: int. Blocks of the encoder, for `layer_decay`.
+        scale_loss: bool. Scale the loss, so that gradients in float16 do not
+            vanish; Keras does so by itself only where the whole model has
+            that policy.
 
     Reference:
         [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101)
@@ -140,4 +144,6 @@ def make_optimizer(
     optimizer.exclude_from_weight_decay(
         var_list=[v for v in variables if len(v.shape) < 2]
     )
+    if scale_loss:
+        return keras.optimizers.LossScaleOptimizer(optimizer)
     return optimizer

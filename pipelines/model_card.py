@@ -6,6 +6,7 @@ import yaml
 KINDS = {
     "classify": ("Text classifier", "text-classification"),
     "tag": ("Token tagger", "token-classification"),
+    "pretrain": ("Masked language model", "fill-mask"),
 }
 
 
@@ -37,6 +38,8 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
         for s in metrics["stages"]
     ]
     labels = ", ".join(f"`{label}`" for label in metrics["labels"])
+    what = f"Labels: {labels}. " if labels else ""
+    text = "The [MASK] ..." if metrics["task"] == "pretrain" else "..."
     return "\n".join(
         [
             "---",
@@ -45,7 +48,7 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             "",
             f"# {title}",
             "",
-            f"Labels: {labels}. Reads {settings['max_length']} tokens.",
+            f"{what}Reads {settings['max_length']} tokens.",
             "",
             f"## Scores on the {part} data",
             "",
@@ -69,13 +72,13 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             "## Use",
             "",
             "```bash",
-            'keras-encoder predict --model . --text "..."',
+            f'keras-encoder predict --model . --text "{text}"',
             "```",
             "",
             "```python",
             "from transformers import pipeline",
             "",
-            f'pipeline("{pipeline}", model=".")("...")',
+            f'pipeline("{pipeline}", model=".")("{text}")',
             "```",
             "",
         ]

@@ -13,14 +13,21 @@ import keras_encoder
 from keras_encoder.checkpoints.config import read_config
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.huggingface_heads import (
-    load_classifier,
-    load_tagger,
+    head_of,
+    load_head,
     save_classifier,
-    save_tagger,
+    save_head,
+)
+from keras_encoder.heads import (
+    MaskedLM,
+    Pretraining,
+    SequenceClassifier,
+    TokenTagger,
 )
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.errors import InputError
 from pipelines.model_card import model_card
+from pipelines.options import options_to_save
 from pipelines.outputs import SETTINGS, new_folder
 from pipelines.schemes import scheme_of_labels
 
@@ -30,9 +37,11 @@ class FineTuned:
     """What a model folder holds for use.
 
     Attributes:
-        model: `SequenceClassifier` or `TokenTagger`.
+        model: `SequenceClassifier`, `TokenTagger`, `MaskedLM` or
+            `Pretraining`.
         tokenizer: `Tokenizer`.
-        labels: names in the order of the logits.
+        labels: names in the order of the logits; empty where these are
+            tokens.
         settings: the content of `keras_encoder.json`: `task`, `max_length`;
             of a classifier `problem` and `thresholds`; of a tagger `scheme`,
             `stride`, `document_context`, `constrained`, and `words`:
@@ -72,18 +81,21 @@ def write_model_folder(
         _write_json(folder / SETTINGS, settings)
         _write_json(folder / "metrics.json", metrics)
         _write_history(folder / "history.csv", metrics["stages"])
-        given = dataclasses.asdict(options)
+        given = options_to_save(options)
         text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
         (folder / "options.yaml").write_text(text, encoding="utf-8")
-        card = model_card(metrics, settings, given)
+        # Where the encoder lay on this machine is nobody's business.
+        card = model_card(
+            metrics, settings, {**given, "encoder": options.encoder}
+        )
         (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def read_model_folder(path: str) -> FineTuned:
-    """Opens a model folder, or a classifier that transformers wrote.
+    """Opens a model folder, ours or one that transformers wrote.
 
     Raises:
-        InputError: if the folder is absent.
+        InputError: if the folder is absent or holds another kind of model.
         CheckpointError: if its content is damaged.
     """
     folder = pathlib.Path(path)
@@ -91,13 +103,16 @@ def read_model_folder(path: str) -> FineTuned:
         raise InputError(f"--model {path}: no such folder.")
     settings = _read_settings(folder / SETTINGS)
     config = read_config(folder)
-    names = str(config.get("architectures"))
-    if "TokenClassification" in names or "TokenTagger" in names:
-        model, labels, _ = load_tagger(folder)
-        defaults = _tagger_defaults(labels)
-    else:
-        model, labels, _ = load_classifier(folder)
-        defaults = _classifier_defaults(config, labels)
+    head = head_of(folder) or SequenceClassifier
+    if head is Pretraining:  # the half that `predict` has a use for
+        head = MaskedLM
+    if head not in TASKS:
+        raise InputError(
+            f"--model {path}: expected a classifier, a tagger or a masked LM, "
+            f"found a {head.architecture}."
+        )
+    model, labels, _ = load_head(folder, head)
+    defaults = TASKS[head](config, labels)
     usual = {**defaults, "max_length": model.encoder.max_sequence_length}
     settings = {**usual, **settings}
     length, longest = settings["max_length"], model.encoder.longest_input
@@ -140,7 +155,7 @@ def _classifier_defaults(config, labels):
     return {"task": "classify", "problem": problem}
 
 
-def _tagger_defaults(labels):
+def _tagger_defaults(config, labels):
     """Settings of a tagger that transformers wrote."""
     return {
         "task": "tag",
@@ -152,9 +167,22 @@ def _tagger_defaults(labels):
     }
 
 
+def _masked_lm_defaults(config, labels):
+    """Settings of a masked LM that transformers wrote."""
+    return {"task": "pretrain"}
+
+
+# Head -> settings of a folder without ours, from its config and labels.
+TASKS = {
+    SequenceClassifier: _classifier_defaults,
+    TokenTagger: _tagger_defaults,
+    MaskedLM: _masked_lm_defaults,
+}
+
+
 def _save_weights(fine_tuned, folder):
-    if fine_tuned.settings["task"] == "tag":
-        save_tagger(fine_tuned.model, fine_tuned.labels, folder)
+    if fine_tuned.settings["task"] != "classify":
+        save_head(fine_tuned.model, folder, fine_tuned.labels)
         return
     save_classifier(
         fine_tuned.model,

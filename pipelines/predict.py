@@ -12,6 +12,7 @@ from pipelines.data.jsonl import parse_object
 from pipelines.data.readers import read_examples
 from pipelines.data.text_files import read_lines
 from pipelines.errors import InputError
+from pipelines.fill_mask import mask_results
 from pipelines.model_folder import FineTuned, read_model_folder
 from pipelines.options import PredictOptions
 from pipelines.outputs import new_file
@@ -98,16 +99,21 @@ def _check_kind(example, fine_tuned):
     task = fine_tuned.settings["task"]
     if task == "tag" and getattr(example, "text_pair", None) is not None:
         raise InputError(f'{example.where}: a tagger reads no "text_pair".')
-    if task == "classify" and isinstance(example, TaggedExample):
+    if task == "pretrain" and getattr(example, "text_pair", None) is not None:
+        raise InputError(f'{example.where}: a masked LM reads no "text_pair".')
+    if task != "tag" and isinstance(example, TaggedExample):
+        kind = "classifier" if task == "classify" else "masked LM"
         raise InputError(
             f'{example.where}: expected "text", found "tokens"; the model is '
-            "a classifier."
+            f"a {kind}."
         )
 
 
 def _predict_chunk(fine_tuned, chunk, batch_size, aggregation):
     if fine_tuned.settings["task"] == "tag":
         results = sentence_results(fine_tuned, chunk, batch_size, aggregation)
+    elif fine_tuned.settings["task"] == "pretrain":
+        results = mask_results(fine_tuned, chunk, batch_size)
     else:
         results = text_results(fine_tuned, chunk, batch_size)
     for example, result in zip(chunk, results, strict=True):
@@ -177,7 +183,7 @@ def _from_lines(lines, source) -> Iterator[TextExample | TaggedExample]:
         if not as_json:
             yield TextExample(line, where=where)
         elif line.strip():
-            row = parse_object(line, where)
+            row = parse_object(line, where, mend=True)
             name = row.get("document")
             document += name is None or name != last
             last = name

@@ -243,10 +243,8 @@ def _compile(part, stage, total_steps, task, trainer):
         clip_norm=trainer.clip_norm,
         layer_decay=stage.layer_decay,
         num_layers=task.encoder.num_layers,
+        scale_loss=task.encoder.dtype_policy.name == "mixed_float16",
     )
-    # Keras does this for models of that policy; only the encoder has it here.
-    if task.encoder.dtype_policy.name == "mixed_float16":
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     part.compile(optimizer=optimizer, loss=trainer.loss)
 
 

@@ -1,0 +1,251 @@
+"""Train an encoder to guess masked words, on texts without labels.
+
+    keras-encoder pretrain                        # BBC News, bert-tiny
+    keras-encoder pretrain --data mine.txt --vocabulary-size 8000
+    keras-encoder pretrain --data mine.txt --encoder minilm-l6
+
+The last goes on from a checkpoint: the encoder learns the language of a
+field before it is fine-tuned. Leaves a model folder that `classify` and `tag`
+take as --encoder, that `predict` fills masks with, and that transformers
+opens.
+"""
+
+import time
+
+import keras
+import numpy as np
+
+from keras_encoder.checkpoints.huggingface_heads import restore_head
+from keras_encoder.checkpoints.load import KERAS_HUB
+from keras_encoder.heads import MaskedLM, Pretraining
+from keras_encoder.losses import SmoothCrossentropy
+from keras_encoder.optimization import make_optimizer
+from keras_encoder.presets import PRESETS
+from pipelines.best_state import BestState
+from pipelines.console import say
+from pipelines.data.documents import load_documents
+from pipelines.errors import InputError, RunFailed
+from pipelines.masked_batches import MaskedBatches
+from pipelines.masking import Masking
+from pipelines.model_folder import FineTuned, write_model_folder
+from pipelines.options import PretrainOptions
+from pipelines.outputs import choose_output
+from pipelines.pretrain_epochs import PretrainEpochs, weighted_metrics
+from pipelines.pretrain_rows import sentence_pairs, single_texts
+from pipelines.recipe import load_start, say_result
+from pipelines.sentence_rows import tokenise_documents
+from pipelines.stages import count_parameters
+from pipelines.texts import check_segments
+from pipelines.vocabulary import train_vocabulary
+
+RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
+# [CLS], [SEP] of a pair, [SEP], and two tokens of each text.
+_ROOM_FOR_PAIR = 7
+
+
+def pretrain(options: PretrainOptions) -> tuple[FineTuned, dict]:
+    """Runs the recipe.
+
+    Args:
+        options: see `PretrainOptions`.
+
+    Returns:
+        The trained model and the content of `metrics.json`; both stand in
+        the folder that `options.output` names, too.
+
+    Raises:
+        InputError: if an option or the data are wrong; before training.
+        RunFailed: if no epoch gave a finite loss.
+    """
+    started = time.perf_counter()
+    output = choose_output(options.output, options.overwrite, "pretrain")
+    _check(options)
+    train, held_out, note = load_documents(
+        options.data, options.validation, options.text, options.seed
+    )
+    say(f"Data: {len(train)} training documents", *(f"  {n}" for n in note))
+    tokenizer = _train_vocabulary(options, train)
+    start = load_start(options, tokenizer)
+    model = make_model(options, start)
+    batches, watched, entropy = _make_batches(
+        options, start.tokenizer, train, held_out
+    )
+    record, best = _train(
+        model, batches, watched, options, _rate(options, start.is_random)
+    )
+    metrics = {
+        "task": "pretrain",
+        "backend": keras.backend.backend(),
+        "seed": options.seed,
+        "labels": [],
+        "num_parameters": model.count_params(),
+        "rows": {
+            "train": len(batches.rows.inputs),
+            "validation": len(watched.rows.inputs),
+        },
+        "vocabulary_size": start.tokenizer.vocabulary_size,
+        "unigram_entropy": entropy,
+        "stages": [record],
+        "best": {"stage": best.stage, "epoch": best.epoch},
+        "validation": record["validation"],
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+    settings = {"task": "pretrain", "max_length": options.max_length}
+    trained = FineTuned(model, start.tokenizer, (), settings)
+    write_model_folder(output, trained, metrics, options)
+    say_result(metrics, output)
+    return trained, metrics
+
+
+def _check(options):
+    if options.encoder not in PRESETS and options.vocabulary_size is not None:
+        raise InputError(
+            f"--vocabulary-size: {options.encoder} has a vocabulary, which its "
+            "embeddings belong to; only a size such as bert-tiny takes a new "
+            "one."
+        )
+    if options.cased and options.vocabulary_size is None:
+        raise InputError("--cased: only together with --vocabulary-size.")
+    if options.next_sentence and options.max_length < _ROOM_FOR_PAIR:
+        raise InputError(
+            f"--max-length {options.max_length}: has no room for two texts; "
+            f"expected {_ROOM_FOR_PAIR} or more."
+        )
+
+
+def _train_vocabulary(options, documents):
+    """A tokenizer, or None where the options ask for none."""
+    if options.vocabulary_size is None:
+        return None
+    lines = [line for document in documents for line in document]
+    tokenizer = train_vocabulary(
+        lines, options.vocabulary_size, lowercase=not options.cased
+    )
+    say(f"Vocabulary: {tokenizer.vocabulary_size} tokens, from these texts")
+    return tokenizer
+
+
+def make_model(options, start):
+    """The model on its encoder, with what the checkpoint has of its head.
+
+    Args:
+        options: see `PretrainOptions`.
+        start: from `load_start`.
+    """
+    if options.next_sentence:
+        check_segments(start.encoder)
+        model = Pretraining(start.encoder)
+    else:
+        model = MaskedLM(start.encoder)
+    loaded = ()
+    if not start.is_random and not options.encoder.startswith(KERAS_HUB):
+        loaded = restore_head(model, options.encoder)
+    random = [name for name in model.tensors() if name not in loaded]
+    if not start.is_random:
+        say(
+            f"Head: {len(loaded)} tensors matched, {len(random)} with random "
+            "weights"
+        )
+    return model
+
+
+def _make_batches(options, tokenizer, train, held_out):
+    """Batches to train on, held-out batches, and the unigram entropy."""
+    length = options.max_length
+    masking = Masking.of(tokenizer, options.whole_word)
+    make_rows, longest = single_texts, length - 2
+    if options.next_sentence:
+        make_rows, longest = sentence_pairs, (length - 3) // 2
+    made, entropy = [], None
+    for name, documents in (("--data", train), ("held-out texts", held_out)):
+        sentences = tokenise_documents(tokenizer, documents, longest)
+        if not np.isin(sentences.ids.values, masking.ordinary_ids).any():
+            raise InputError(f"{name}: expected words to mask, found none.")
+        if entropy is None:
+            entropy = unigram_entropy(sentences.ids.values, masking)
+        made.append(
+            MaskedBatches(
+                make_rows(sentences, tokenizer, length),
+                masking,
+                options.batch_size,
+                options.seed,
+                fixed=len(made) == 1,
+                shapes=made[0].shapes if made else None,
+            )
+        )
+    say(
+        f"Rows: {len(made[0].rows.inputs)} training, "
+        f"{len(made[1].rows.inputs)} held out; padded to {made[0].shapes}",
+        f"Unigram entropy: {entropy:.4f} nats, the loss of who knows only how "
+        "often each token comes",
+    )
+    return *made, entropy
+
+
+def unigram_entropy(token_ids: np.ndarray, masking: Masking) -> float:
+    """Entropy (nats) of the tokens that may be masked.
+
+    Args:
+        token_ids: int array (tokens,).
+        masking: says which tokens these are.
+    """
+    counts = np.bincount(token_ids[np.isin(token_ids, masking.ordinary_ids)])
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+def _rate(options, is_random):
+    if options.learning_rate is not None:
+        return options.learning_rate
+    return RATE_FROM_RANDOM if is_random else RATE_FROM_CHECKPOINT
+
+
+def _train(model, batches, watched, options, rate):
+    """Trains to the end and goes back to the best epoch."""
+    started = time.perf_counter()
+    trainable = model.trainable_variables
+    say(
+        f"Pretraining: {count_parameters(trainable):,} parameters, "
+        f"{options.epochs} epochs of {len(batches)} steps at {rate:g}"
+    )
+    optimizer = make_optimizer(
+        trainable,
+        rate,
+        options.epochs * len(batches),
+        warmup=options.warmup,
+        weight_decay=options.weight_decay,
+        clip_norm=options.clip_norm,
+        scale_loss=options.precision == "float16",
+    )
+    losses, metrics = SmoothCrossentropy(), weighted_metrics(model)
+    if isinstance(model, Pretraining):
+        losses = {name: SmoothCrossentropy() for name in metrics}
+    model.compile(optimizer=optimizer, loss=losses, weighted_metrics=metrics)
+    best = BestState()
+    epochs = PretrainEpochs(options.epochs, best)
+    model.fit(
+        batches,
+        validation_data=watched,
+        epochs=options.epochs,
+        shuffle=False,  # the batches do, and know the right order
+        verbose=0,
+        callbacks=[epochs],
+    )
+    if best.stage is None:
+        raise RunFailed(
+            "No epoch gave a finite loss on the held-out texts; lower the "
+            "learning rate."
+        )
+    best.restore(model)
+    record = {
+        "name": "pretrain",
+        "trainable_parameters": count_parameters(trainable),
+        "epochs": len(epochs.history),
+        "learning_rate": rate,
+        "seconds": round(time.perf_counter() - started, 2),
+        "padding_share": round(batches.padding_share, 4),
+        "shapes": batches.shapes,
+        "history": epochs.history,
+        "validation": epochs.history[best.epoch - 1],
+    }
+    return record, best
