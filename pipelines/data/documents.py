@@ -9,6 +9,7 @@ import numpy as np
 
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.layouts import data_suffix
+from pipelines.data.python_rows import is_from_python, source_name
 from pipelines.data.readers import read_examples
 from pipelines.data.sources import find_parts
 from pipelines.data.text_files import read_lines
@@ -41,7 +42,7 @@ def load_documents(
     Raises:
         InputError: if there is too little text, or anything wrong with it.
     """
-    data = data or "bbc_news"
+    data = "bbc_news" if data is None else data
     parts, note = {"train": [data]}, []
     if not _is_text(data):
         parts, note = find_parts(data)
@@ -75,7 +76,7 @@ def read_documents(path, text: str | None = None) -> Iterator[Document]:
 
     Args:
         path: a `.txt` file (perhaps compressed), a folder of such, or what
-            `read_examples` takes.
+            `read_examples` takes, a Python object too.
         text: name of the text column.
     """
     if _is_text(path):
@@ -91,6 +92,8 @@ def read_documents(path, text: str | None = None) -> Iterator[Document]:
 
 
 def _is_text(path):
+    if is_from_python(path):
+        return False
     return data_suffix(path) == ".txt" or (
         os.path.isdir(path) and bool(_text_files(path))
     )
@@ -127,8 +130,8 @@ def _split(documents, data, seed):
         return [lines[:cut]], [lines[cut:]]
     if len(documents) < 2:
         raise InputError(
-            f"{data}: expected two documents or lines or more, one of them to "
-            f"be held out; found {len(documents)}."
+            f"{source_name(data)}: expected two documents or lines or more, "
+            f"one of them to be held out; found {len(documents)}."
         )
     order = np.random.default_rng(seed).permutation(len(documents))
     count = max(1, round(_SHARE * len(documents)))

@@ -90,3 +90,10 @@ def test_unreadable_bytes_are_named(tmp_path):
 def test_a_missing_file_is_named():
     with pytest.raises(InputError, match="absent.txt: no such file"):
         load_documents("absent.txt")
+
+
+def test_rows_from_python_are_documents_too():
+    rows = [{"text": "one\ntwo"}, {"text": "three"}]
+    assert list(read_documents(rows)) == [["one", "two"], ["three"]]
+    train, held_out, _ = load_documents(rows, validation=[{"text": "four"}])
+    assert (len(train), held_out) == (2, [["four"]])
