@@ -35,7 +35,7 @@ def test_a_table_of_positions_limits_the_length(tmp_path):
 def test_rotary_positions_read_beyond_it(tmp_path):
     options = ClassifyOptions(
         encoder=write_rotary(tmp_path / "rotary"),
-        data=write_csv(tmp_path / "long.csv", rows(18, longest=70)),
+        data=write_csv(tmp_path / "long.csv", rows(30, longest=70)),
         output=str(tmp_path / "model"),
         max_length=LONGER,
         adapt_epochs=1,
