@@ -38,10 +38,12 @@ class Dropout(keras.layers.Dropout):
             return super().call(inputs, training=training)
         shape = ops.shape(inputs)
         size = math.prod(shape)
+        # TensorFlow takes bytes apart only along an axis of known size.
         words = keras.random.randint(
-            ((size + 3) // 4,), -(2**31), 2**31 - 1, seed=self.seed_generator
+            ((size + 3) // 4, 1), -(2**31), 2**31 - 1, seed=self.seed_generator
         )
-        drawn = ops.reshape(ops.view(words, "uint8")[:size], shape)
+        drawn = ops.reshape(ops.view(words, "uint8"), (-1,))
+        drawn = ops.reshape(drawn[:size], shape)
         rounding = keras.random.uniform(
             (shape[0], *(1 for _ in shape[1:])), seed=self.seed_generator
         )

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -44,3 +45,23 @@ def test_calls_differ_and_seeds_repeat():
 @pytest.mark.parametrize("rate", [0.0, 0.5])
 def test_nothing_falls_outside_of_training(rate):
     np.testing.assert_array_equal(to_numpy(Dropout(rate)(states())), states())
+
+
+class TwoLengths(keras.utils.PyDataset):
+    """So that TensorFlow traces with sizes that it does not know."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        inputs = np.ones((2, 3 + index, 4), "float32")
+        return inputs, inputs
+
+
+def test_it_trains_where_sizes_are_not_known():
+    inputs = keras.Input((None, 4))
+    outputs = Dropout(0.5)(keras.layers.Dense(4)(inputs))
+    model = keras.Model(inputs, outputs)
+    model.compile(optimizer="sgd", loss="mse")
+    history = model.fit(TwoLengths(), verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
