@@ -11,6 +11,8 @@ from keras_encoder.layers.dropout import Dropout
 # Added to the score of a masked key. Far below any real score, and finite:
 # where every key is masked the softmax is uniform instead of NaN.
 MASKED = -1e9
+# TensorFlow has no such kernel; what Keras runs instead is slower than ours.
+FUSED = keras.backend.backend() != "tensorflow"
 
 
 def attention_probabilities(query, key, bias=None):
@@ -39,6 +41,29 @@ def attention_probabilities(query, key, bias=None):
     if scores.shape[-1] == 1:
         return ops.exp(scores - scores)  # 1; Keras warns of such a softmax
     return ops.softmax(scores, axis=-1)
+
+
+def fused_attention(query, key, value, bias=None):
+    """The same as softmax and weighted sum, by the kernel of the backend.
+
+    Args:
+        query, key, value: tensors (batch, heads, seq, head_dim).
+        bias: as in `attention_probabilities`.
+
+    Returns:
+        Tensor (batch, queries, heads, head_dim).
+
+    Reference:
+        [Dao et al., 2022](https://arxiv.org/abs/2205.14135)
+    """
+    dtype = keras.backend.standardize_dtype(query.dtype)
+    if bias is not None and dtype == "float16":
+        # The kernel takes it in that dtype, which ends at 65504.
+        bias = ops.maximum(bias, -3e4)
+    query, key, value = (
+        ops.transpose(each, (0, 2, 1, 3)) for each in (query, key, value)
+    )
+    return ops.dot_product_attention(query, key, value, bias=bias)
 
 
 def padding_bias(padding_mask):
@@ -143,12 +168,17 @@ class SelfAttention(keras.layers.Layer):
             position_bias = ops.cast(position_bias, "float32")
             bias = position_bias if bias is None else bias + position_bias
 
-        probabilities = attention_probabilities(query, key, bias)
-        weights = self.dropout_layer(
-            ops.cast(probabilities, self.compute_dtype), training=training
-        )
-        context = ops.matmul(weights, value)  # (batch, heads, queries, dim)
-        context = ops.transpose(context, (0, 2, 1, 3))
+        drops = training and self.dropout > 0
+        if FUSED and not (drops or return_attention_scores):
+            context = fused_attention(query, key, value, bias)
+        else:
+            probabilities = attention_probabilities(query, key, bias)
+            weights = self.dropout_layer(
+                ops.cast(probabilities, self.compute_dtype), training=training
+            )
+            context = ops.matmul(weights, value)
+            context = ops.transpose(context, (0, 2, 1, 3))
+        # (batch, queries, heads, head_dim)
         output = self.output_dense(
             ops.reshape(context, (*ops.shape(context)[:2], self._hidden_dim))
         )

@@ -95,9 +95,11 @@ def test_the_frozen_part_never_drops_out(cut):
     noisy = Below(task_model(SequenceClassifier, dropout=0.5), cut)
     calm = Below(task_model(SequenceClassifier, dropout=0.0), cut)
     noisy.trainable = False
-    np.testing.assert_array_equal(
+    # The backend's kernel for attention may round otherwise under a tape.
+    np.testing.assert_allclose(
         to_numpy(noisy(batch, training=True)),
         to_numpy(calm(batch)),
+        atol=1e-6,
     )
 
 
@@ -119,7 +121,7 @@ def test_frozen_blocks_of_the_whole_model_never_drop_out(blocks):
             )
         )
 
-    np.testing.assert_array_equal(states(True), states(False))
+    np.testing.assert_allclose(states(True), states(False), atol=1e-6)
 
 
 def test_the_trained_part_drops_out():
