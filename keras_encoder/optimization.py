@@ -145,5 +145,7 @@ def make_optimizer(
         var_list=[v for v in variables if len(v.shape) < 2]
     )
     if scale_loss:
-        return keras.optimizers.LossScaleOptimizer(optimizer)
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    # Else TensorFlow traces the first step twice: once to make its variables.
+    optimizer.build(variables)
     return optimizer
