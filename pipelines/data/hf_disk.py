@@ -83,6 +83,8 @@ def read_hf_rows(
                 pyarrow.ipc.open_stream(source) as reader,
             ):
                 for batch in reader:
+                    # Offsets of a damaged file would lead out of its memory.
+                    batch.validate(full=True)
                     # One batch may be a whole million rows; cut it up.
                     for start in range(0, batch.num_rows, 1024):
                         part = batch.slice(start, 1024)

@@ -39,7 +39,7 @@ def open_bytes(path) -> Iterator[io.BufferedIOBase]:
                     member
                     for member in archive.infolist()
                     # macOS adds a folder of its own beside the one file.
-                    if not member.is_dir()
+                    if not member.filename.endswith("/")
                     and not member.filename.startswith("__MACOSX/")
                 ]
                 if len(members) != 1:
@@ -56,6 +56,7 @@ def open_bytes(path) -> Iterator[io.BufferedIOBase]:
         EOFError,
         gzip.BadGzipFile,
         lzma.LZMAError,
+        NotImplementedError,  # a zip of a version that Python lacks
         zipfile.BadZipFile,
         zlib.error,
     ) as error:

@@ -69,6 +69,20 @@ def test_odd_texts_have_results_as_json_lines(run, trained, tmp_path):
     close(run(input=path), expected(trained, ODD))
 
 
+def test_any_text_has_one_result(run, trained, tmp_path):
+    """Half an emoji, a character of each plane, special tokens, 1 MB."""
+    planes = "".join(chr((plane << 16) + 0x1234) for plane in range(17))
+    texts = ["\ud83d", planes, "[SEP] [PAD]", "zoo " * 2**18, "\0", "a\udc00b"]
+    lines = [json.dumps({"text": text, "id": text[:1]}) for text in texts]
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = run(input=str(path))
+    assert [row.pop("id") for row in found] == [
+        *("\ufffd", planes[0], "[", "z", "\0", "a")
+    ]
+    close(found, expected(trained, texts))
+
+
 def test_odd_texts_have_results_as_plain_lines(run, trained, tmp_path):
     path = tmp_path / "in.txt"
     path.write_text("".join(f"{text}\n" for text in ODD), encoding="utf-8")

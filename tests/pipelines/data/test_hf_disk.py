@@ -158,6 +158,18 @@ def test_damaged_folders_are_named(tmp_path, file, content, message):
         list(read_hf_disk(path))
 
 
+def test_offsets_out_of_the_file_do_not_end_the_process(tmp_path):
+    path = save(tmp_path / "d", {"text": ["a" * 100] * 9, "label": [0] * 9})
+    file = path / "data-00000-of-00001.arrow"
+    ends = b"".join(n.to_bytes(4, "little") for n in (100, 200, 300))
+    wrong = b"".join(n.to_bytes(4, "little") for n in (100, 2**30, 2**31 - 1))
+    content = file.read_bytes()
+    assert content.count(ends) == 1
+    file.write_bytes(content.replace(ends, wrong))
+    with pytest.raises(InputError, match="expected an Arrow file"):
+        list(read_hf_disk(path))
+
+
 def test_a_missing_split_folder_is_named(tmp_path):
     path = save_dict(tmp_path / "d", train=table(2))
     (path / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')

@@ -39,6 +39,11 @@ def test_the_id_is_kept(write):
     assert [e.id for e in found] == ["k1", 2]
 
 
+def test_ids_need_not_differ(write):
+    path = write('{"text": "a", "id": 2}', '{"text": "b", "id": 2}')
+    assert [e.id for e in read_jsonl(path, labelled=False)] == [2, 2]
+
+
 def test_an_id_may_be_missing_in_the_first_row(write):
     path = write('{"text": "a"}', '{"text": "b", "id": 2}')
     assert [e.id for e in read_jsonl(path, labelled=False)] == [None, 2]

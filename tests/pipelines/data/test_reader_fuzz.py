@@ -100,6 +100,22 @@ def test_damaged_zip(tmp_path, data):
     read_or_refuse(path)
 
 
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [(6, 251), (28, 0)],  # the version that it needs; the name's length
+)
+def test_a_zip_of_an_odd_kind_is_named(tmp_path, place, change):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a", SEEDS[".csv"])
+    raw = bytearray(stream.getvalue())
+    raw[raw.index(b"PK\x01\x02") + place] = change
+    path = tmp_path / "a.csv.zip"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=r"a\.csv\.zip"):
+        list(read_examples(path))
+
+
 @hypothesis.given(data=st.data())
 @bounded
 def test_damaged_parquet(tmp_path, data):
