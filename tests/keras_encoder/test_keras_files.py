@@ -85,6 +85,7 @@ def test_a_crf_and_its_loss_are_one_layer_after_loading_too(tmp_path):
     """Else training would go on without the transitions."""
     model = set_sine_weights(TokenTagger(tiny_encoder(), 4, crf=CRF(4)))
     model.compile(loss=CrfLoss(model.crf))
+    model.optimizer.build(model.trainable_variables)
     model.save(tmp_path / "tagger.keras")
     opened = keras.saving.load_model(tmp_path / "tagger.keras")
     assert opened.loss.crf is opened.crf
