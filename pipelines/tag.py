@@ -198,6 +198,8 @@ def _check_options(options):
 
 def _loss(model, options):
     if model.crf is not None:
+        # The words that count in a window are a sequence of their own here;
+        # when words are labelled, those of the whole sentence are one.
         return CrfLoss(model.crf)
     return SmoothCrossentropy(options.label_smoothing, options.focal)
 
