@@ -5,6 +5,8 @@
 PYTHON ?= python3
 # More options for pytest: make test PYTEST_ARGS="-x --durations=10"
 PYTEST_ARGS ?=
+# Most tests use one core. Each process holds a backend: 1 to 2 GB of memory.
+PYTEST_WORKERS ?= 2
 DEMO_OUTPUT ?= runs/demo
 
 DEMO := .venv-demo
@@ -34,11 +36,12 @@ demo: $(DEMO)/.installed
 test: test-tensorflow test-jax test-torch
 
 test-tensorflow: $(TEST)/.installed
-	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m pytest $(PYTEST_ARGS)
+	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m pytest \
+	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 test-jax test-torch: test-%: $(TEST)/.installed
 	KERAS_BACKEND=$* $(TEST)/bin/python -m pytest -m "not backend_free" \
-	    $(PYTEST_ARGS)
+	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 lint: $(LINT)/.installed
 	$(LINT)/bin/ruff format --check .
