@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -22,12 +23,10 @@ from keras_encoder.checkpoints import huggingface, safetensors_files
 from keras_encoder.checkpoints.config import OWN_MODEL_TYPE, read_config
 from keras_encoder.checkpoints.load import load_encoder
 from keras_encoder.checkpoints.locate import find_folder
-from keras_encoder.tokenizer import Tokenizer
 from pipelines.backend import BACKENDS
 from pipelines.console import Progress, say
 from pipelines.errors import RunFailed
 from pipelines.options import VerifyOptions
-from pipelines.recipe import VOCABULARY
 from pipelines.verify_run import PRECISIONS
 
 # Of different lengths, so that there is padding. The opening of "Pride and
@@ -129,12 +128,11 @@ def _prepare(spec, scratch):
     """The folder that every process reads, and the batch."""
     encoder, tokenizer, report = load_encoder(spec)
     say(str(report))
-    if tokenizer is None:
-        tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
     longest = min(_LONGEST, encoder.longest_input)
-    batch = tokenizer(TEXTS, max_length=longest)
-    if encoder.num_segments < 2:
-        batch["segment_ids"][:] = 0
+    if tokenizer is None:
+        batch = _numbered(encoder.vocabulary_size, longest)
+    else:
+        batch = tokenizer(TEXTS, max_length=longest)
     np.savez(scratch / "batch.npz", **batch)
     with contextlib.suppress(ValueError):  # a size is no folder
         folder = find_folder(spec)
@@ -147,6 +145,24 @@ def _prepare(spec, scratch):
             return folder, batch
     huggingface.save_encoder(encoder, scratch / "encoder")
     return scratch / "encoder", batch
+
+
+def _numbered(vocabulary_size, longest):
+    """The texts for a size, which has no vocabulary: any id for each word."""
+    rows = [
+        [zlib.crc32(word.encode()) % vocabulary_size for word in text.split()]
+        for text in TEXTS
+    ]
+    length = min(longest, max(map(len, rows)))
+    token_ids = np.zeros((len(rows), length), "int32")
+    for ids, row in zip(token_ids, rows, strict=True):
+        ids[: len(row)] = row[:length]
+    lengths = np.array([[len(row)] for row in rows])
+    return {
+        "token_ids": token_ids,
+        "segment_ids": np.zeros_like(token_ids),
+        "padding_mask": (np.arange(length) < lengths).astype("int32"),
+    }
 
 
 def _model_type(folder):

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from keras_encoder.checkpoints import huggingface
+from keras_encoder.checkpoints.load import load_encoder, load_encoder_only
+from keras_encoder.tokenizer import Tokenizer
 from pipelines import cli, verify
 from pipelines.errors import RunFailed
 from pipelines.options import VerifyOptions
+from tests.pipelines.tiny import vocabulary
 
 pytestmark = pytest.mark.backend_free
 
@@ -59,24 +63,58 @@ def test_all_backends_agree_on_a_checkpoint(bert, capsys):
         assert run.endswith("float32") or max(found.values()) > 1e-4
 
 
-def test_a_missing_backend_is_named_and_what_fails_ends_the_run(
+def test_random_weights_are_written_once_for_all_processes(tmp_path):
+    folder, batch = verify._prepare("bert-tiny", tmp_path)
+    assert folder == tmp_path / "encoder"
+    first, again = (load_encoder_only(folder)[0] for _ in range(2))
+    for one, other in zip(first.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    assert batch["token_ids"].shape == batch["padding_mask"].shape
+    lengths = batch["padding_mask"].sum(axis=1)
+    assert min(lengths) < max(lengths)
+
+
+def test_a_folder_of_transformers_is_read_where_it_lies(bert, tmp_path):
+    assert str(verify._prepare(bert, tmp_path)[0]) == bert
+
+
+def test_what_transformers_cannot_read_is_converted(tmp_path):
+    encoder, _, _ = load_encoder("bert-tiny", norm_first=True)
+    huggingface.save_encoder(encoder, tmp_path / "own")
+    Tokenizer.from_vocabulary(vocabulary()).save(tmp_path / "own")
+    folder, _ = verify._prepare(str(tmp_path / "own"), tmp_path)
+    assert folder == tmp_path / "encoder"
+
+
+def test_missing_backends_are_named_and_a_difference_ends_the_run(
     bert, capsys, monkeypatch
 ):
-    """A size: random weights, the same in each process."""
+    """Without transformers the first backend is the reference."""
+    ones = np.ones((4, 3, 2), "float32")
+    found = {
+        "float32/layer_1": ones,
+        "bfloat16/layer_1": ones + np.array([0.0, 0.5, 9.0])[:, None],
+    }
     monkeypatch.setattr(verify, "BACKENDS", {"jax": "jax", "mxnet": "mxnet"})
+    monkeypatch.setattr(verify, "_run", lambda *args: found)
+    mask = np.tile([1, 1, 0], (4, 1))  # the 9 is padding's
+    monkeypatch.setattr(
+        verify, "_prepare", lambda *args: (bert, {"padding_mask": mask})
+    )
     find = verify.importlib.util.find_spec
     monkeypatch.setattr(
         verify.importlib.util,
         "find_spec",
-        lambda name: None if name == "transformers" else find(name),
+        lambda name: None if name in ("transformers", "mxnet") else find(name),
     )
-    argv = ["verify", "--encoder", "bert-tiny", "--bfloat16-tolerance", "1e-9"]
-    assert cli.main(argv) == cli.FAILED
+    assert cli.main(["verify"]) == cli.FAILED
     shown = capsys.readouterr()
     assert "transformers: not installed, skipped" in shown.err
     assert "mxnet: not installed, skipped" in shown.err
     assert "largest difference from jax float32" in shown.out
-    assert "beyond the tolerance:\n  jax bfloat16, layer_1" in shown.err
+    expected = "beyond the tolerance:\n  jax bfloat16, layer_1: 5.00e-01"
+    assert expected in shown.err
+    assert cli.main(["verify", "--bfloat16-tolerance", "0.5"]) == cli.DONE
 
 
 def test_a_process_that_breaks_is_named(tmp_path, monkeypatch):
