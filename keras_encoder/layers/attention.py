@@ -11,8 +11,10 @@ from keras_encoder.layers.dropout import Dropout
 # Added to the score of a masked key. Far below any real score, and finite:
 # where every key is masked the softmax is uniform instead of NaN.
 MASKED = -1e9
-# TensorFlow has no such kernel; what Keras runs instead is slower than ours.
-FUSED = keras.backend.backend() != "tensorflow"
+# Only PyTorch has such a kernel on every device and for every dtype: what Keras
+# runs on TensorFlow is slower than ours, and JAX's has no gradient in float16
+# on a CPU.
+FUSED = keras.backend.backend() == "torch"
 
 
 def attention_probabilities(query, key, bias=None):
