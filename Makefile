@@ -39,6 +39,8 @@ test-tensorflow: $(TEST)/.installed
 	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m pytest \
 	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
+# JAX compiles every shape of every call, most of the time of its tests.
+test-jax: export JAX_DISABLE_MOST_OPTIMIZATIONS := 1
 test-jax test-torch: test-%: $(TEST)/.installed
 	KERAS_BACKEND=$* $(TEST)/bin/python -m pytest -m "not backend_free" \
 	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
