@@ -32,6 +32,9 @@ demo: $(DEMO)/.installed
 	    --output $(DEMO_OUTPUT)
 	@echo "The fine-tuned model and its report: $(abspath $(DEMO_OUTPUT))"
 
+# Else each process would keep every core busy, waiting for the other's.
+test-tensorflow test-jax test-torch: export OMP_NUM_THREADS := 1
+
 # Tests that need no model run once, with the first backend.
 test: test-tensorflow test-jax test-torch
 
