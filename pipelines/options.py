@@ -374,7 +374,7 @@ class VerifyOptions:
         1e-4, "largest difference in float32", range=NOT_NEGATIVE
     )
     bfloat16_tolerance: float = _option(
-        0.1,
+        0.05,
         "largest difference in bfloat16, as a share of the layer's largest "
         "value",
         range=NOT_NEGATIVE,

@@ -92,20 +92,18 @@ def verify(options: VerifyOptions) -> dict[str, dict[str, float]]:
 
 def table(differences, largest) -> list[str]:
     """Lines of a table: a row a layer, a column a run."""
-    width = max(len(run) for run in [*differences, "largest value"]) + 2
+    heads = [("largest", "value"), *(run.split() for run in differences)]
     lines = [
-        f"{'':<10}{'largest value':>{width}}"
-        + "".join(f"{run:>{width}}" for run in differences)
+        f"{'':<10}" + "".join(f"{word:>14}" for word in words)
+        for words in zip(*heads, strict=True)
     ]
     for layer, value in largest.items():
         cells = [
             f"{found[layer]:.2e}" if layer in found else "-"
             for found in differences.values()
         ]
-        lines.append(
-            f"{layer:<10}{value:>{width}.2f}"
-            + "".join(f"{cell:>{width}}" for cell in cells)
-        )
+        cells = "".join(f"{cell:>14}" for cell in cells)
+        lines.append(f"{layer:<10}{value:>14.2f}{cells}")
     return lines
 
 

@@ -38,9 +38,10 @@ def test_the_table_has_a_row_a_layer_and_a_column_a_run():
         "jax float32": {"layer_1": 1e-5, "pooled": 1e-6},
         "torch float32": {"layer_1": 2e-5},
     }
-    header, *rows = verify.table(runs, LARGEST)
-    assert [len(row) for row in rows] == [len(header)] * 2
-    assert header.split("  ")[-1].strip() == "torch float32"
+    names, precisions, *rows = lines = verify.table(runs, LARGEST)
+    assert {len(line) for line in lines} == {len(names)}
+    assert names.split() == ["largest", "jax", "torch"]
+    assert precisions.split() == ["value", "float32", "float32"]
     assert rows[0].split() == ["layer_1", "2.00", "1.00e-05", "2.00e-05"]
     assert rows[1].split() == ["pooled", "1.00", "1.00e-06", "-"]
 
