@@ -7,6 +7,7 @@ import keras
 from keras_encoder.layers.checks import check_heads, check_positive
 from keras_encoder.layers.embeddings import Embeddings
 from keras_encoder.layers.encoder_block import EncoderBlock
+from keras_encoder.layers.initializers import bert_initializer
 from keras_encoder.layers.norms import make_norm
 from keras_encoder.layers.pooler import Pooler
 
@@ -114,51 +115,6 @@ class Encoder(keras.Model):
             num_layers=num_layers, hidden_dim=hidden_dim, num_heads=num_heads
         )
         check_heads(hidden_dim, num_heads)
-        # === Layers ===
-        shared = dict(
-            dropout=dropout,
-            layer_norm_epsilon=layer_norm_epsilon,
-            norm=norm,
-            dtype=self.dtype_policy,
-        )
-        self.embeddings = Embeddings(
-            vocabulary_size,
-            hidden_dim,
-            max_sequence_length=max_sequence_length,
-            num_segments=num_segments,
-            embeddings_initializer=_bert_initializer(),
-            positions=positions,
-            num_heads=num_heads,
-            name="embeddings",
-            **shared,
-        )
-        self.blocks = [
-            EncoderBlock(
-                num_heads,
-                intermediate_dim,
-                attention_dropout=attention_dropout,
-                activation=activation,
-                norm_first=norm_first,
-                kernel_initializer=_bert_initializer(),
-                name=f"block_{i}",
-                **shared,
-            )
-            for i in range(num_layers)
-        ]
-        self.final_norm = None
-        if norm_first:
-            self.final_norm = make_norm(
-                norm,
-                layer_norm_epsilon,
-                dtype=self.dtype_policy,
-                name="final_norm",
-            )
-        self.pooler = Pooler(
-            kernel_initializer=_bert_initializer(),
-            dtype=self.dtype_policy,
-            name="pooler",
-        )
-        # === Config ===
         self.vocabulary_size = vocabulary_size
         self.num_layers = num_layers
         self.num_heads = num_heads
@@ -173,7 +129,7 @@ class Encoder(keras.Model):
         self.norm_first = norm_first
         self.positions = positions
         self.norm = norm
-        # === Weights ===
+        self._make_layers()
         self.build()
 
     @classmethod
@@ -203,6 +159,51 @@ class Encoder(keras.Model):
     def longest_input(self):
         """The most tokens that an input may have, or `math.inf`."""
         return self.embeddings.longest_input
+
+    def _make_layers(self):
+        shared = dict(
+            dropout=self.dropout,
+            layer_norm_epsilon=self.layer_norm_epsilon,
+            norm=self.norm,
+            dtype=self.dtype_policy,
+        )
+        self.embeddings = Embeddings(
+            self.vocabulary_size,
+            self.hidden_dim,
+            max_sequence_length=self.max_sequence_length,
+            num_segments=self.num_segments,
+            embeddings_initializer=bert_initializer(),
+            positions=self.positions,
+            num_heads=self.num_heads,
+            name="embeddings",
+            **shared,
+        )
+        self.blocks = [
+            EncoderBlock(
+                self.num_heads,
+                self.intermediate_dim,
+                attention_dropout=self.attention_dropout,
+                activation=self.activation,
+                norm_first=self.norm_first,
+                kernel_initializer=bert_initializer(),
+                name=f"block_{i}",
+                **shared,
+            )
+            for i in range(self.num_layers)
+        ]
+        self.final_norm = None
+        if self.norm_first:
+            self.final_norm = make_norm(
+                self.norm,
+                self.layer_norm_epsilon,
+                dtype=self.dtype_policy,
+                name="final_norm",
+            )
+        self.pooler = Pooler(
+            kernel_initializer=bert_initializer(),
+            dtype=self.dtype_policy,
+            name="pooler",
+        )
 
     def build(self, input_shape=None):
         if self.built:
@@ -335,7 +336,3 @@ class Encoder(keras.Model):
     def get_config(self):
         own = {name: getattr(self, name) for name in ARGUMENTS}
         return {**super().get_config(), **own}
-
-
-def _bert_initializer():
-    return keras.initializers.TruncatedNormal(stddev=0.02)

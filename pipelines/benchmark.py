@@ -22,10 +22,10 @@ from keras_encoder.losses import SmoothCrossentropy
 from keras_encoder.optimization import make_optimizer
 from keras_encoder.presets import PRESETS, preset_config
 from pipelines.console import say
-from pipelines.costs import operations
 from pipelines.errors import InputError
+from pipelines.measuring.costs import operations
 from pipelines.options import BenchmarkOptions
-from pipelines.recipe import POLICIES
+from pipelines.training.recipe import POLICIES
 
 CLASSES = 5
 # Rows, inner width and columns of the product that stands for the ceiling.
@@ -128,7 +128,7 @@ def _peer_seconds(options, size):
         "size": size,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.transformers_step"],
+        [sys.executable, "-m", "pipelines.measuring.transformers_step"],
         input=json.dumps(arguments),
         capture_output=True,
         text=True,

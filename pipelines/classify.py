@@ -13,32 +13,33 @@ import numpy as np
 
 from keras_encoder.heads import SequenceClassifier
 from keras_encoder.losses import SmoothCrossentropy
-from pipelines import decisions
-from pipelines.console import say
-from pipelines.data.labels import label_names
-from pipelines.data.sources import Splits, load_splits
-from pipelines.data.stored import have_pairs, labels_of
-from pipelines.data_report import Part, data_report, report_lines
-from pipelines.errors import InputError
-from pipelines.metrics import fit_thresholds
-from pipelines.model_folder import FineTuned, write_model_folder
-from pipelines.options import ClassifyOptions
-from pipelines.outputs import choose_output
-from pipelines.recipe import (
-    load_pretrained,
-    make_stages,
-    make_trainer,
-    say_result,
-    tokenizer_of,
-    weights_by_label,
-)
-from pipelines.stages import TrainingData, run_stages
-from pipelines.texts import (
+from pipelines.classification import decisions
+from pipelines.classification.metrics import fit_thresholds
+from pipelines.classification.texts import (
     check_segments,
     predict_scores,
     score_texts,
     tokenise,
 )
+from pipelines.console import say
+from pipelines.data.examples import PARTS
+from pipelines.data.labels import label_names
+from pipelines.data.sources import Splits, load_splits
+from pipelines.data.stored import have_pairs, labels_of
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
+from pipelines.options import ClassifyOptions
+from pipelines.outputs import choose_output
+from pipelines.reports.data_report import Part, data_report, report_lines
+from pipelines.training.recipe import (
+    finish,
+    load_pretrained,
+    make_stages,
+    make_trainer,
+    tokenizer_of,
+    weights_by_label,
+)
+from pipelines.training.stages import TrainingData, run_stages
 
 # The metric of the validation data that chooses the weights to keep.
 MONITOR = {
@@ -87,6 +88,21 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     inputs, report = _tokenise_splits(
         start.tokenizer, splits, options.max_length
     )
+    stages, best = _train(fine_tuned, options, start, inputs, splits, weights)
+    if options.problem == "multi_label":
+        _fit_thresholds(fine_tuned, splits.validation, options.batch_size)
+    found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
+    found["data"] = report
+    for part in PARTS[1:]:
+        if examples := getattr(splits, part):
+            found[part] = score_texts(fine_tuned, examples, options.batch_size)
+    metrics = finish(output, fine_tuned, options, stages, best, found, started)
+    return fine_tuned, metrics
+
+
+def _train(fine_tuned, options, start, inputs, splits, weights):
+    """Runs the stages; their records and the best state, now the model's."""
+    model, labels = fine_tuned.model, fine_tuned.labels
     targets = _targets(options.problem, splits.train, labels)
     mean, deviation = 0.0, 1.0
     if options.problem == "regression":
@@ -94,7 +110,14 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         # hundreds it would never reach.
         mean, deviation = targets.mean(), targets.std() or 1.0
         targets = (targets - mean) / deviation
-    records, best = run_stages(
+    gold = labels_of(splits.validation)
+
+    def score(outputs):
+        outputs = np.stack(outputs) * deviation + mean
+        scores = decisions.to_scores(outputs, options.problem)
+        return decisions.score(gold, scores, labels, fine_tuned.settings)
+
+    result = run_stages(
         model,
         make_stages(options, start.is_random),
         TrainingData(inputs["train"], targets, weights),
@@ -102,41 +125,14 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         make_trainer(
             options,
             loss=make_loss(options),
-            score=_scorer(splits.validation, labels, settings, mean, deviation),
+            score=score,
             monitor=MONITOR[options.problem],
         ),
         start.pooler_is_random,
     )
     kernel, bias = model.logits.get_weights()
     model.logits.set_weights([kernel * deviation, bias * deviation + mean])
-    if options.problem == "multi_label":
-        _fit_thresholds(fine_tuned, splits.validation, options.batch_size)
-    metrics = {
-        "task": "classify",
-        "backend": keras.backend.backend(),
-        "seed": options.seed,
-        "labels": list(labels),
-        "num_parameters": model.count_params(),
-        "rows": {
-            "train": len(splits.train),
-            "validation": len(splits.validation),
-            "test": len(splits.test),
-        },
-        "texts_cut": report["train"]["over_length"]["rows"],
-        "data": report,
-        "stages": records,
-        "best": {"stage": best.stage, "epoch": best.epoch},
-    }
-    for part in ("validation", "test"):
-        examples = getattr(splits, part)
-        if examples:
-            metrics[part] = score_texts(
-                fine_tuned, examples, options.batch_size
-            )
-    metrics["seconds"] = round(time.perf_counter() - started, 2)
-    write_model_folder(output, fine_tuned, metrics, options)
-    say_result(metrics, output)
-    return fine_tuned, metrics
+    return result
 
 
 def read_splits(options: ClassifyOptions) -> Splits:
@@ -193,25 +189,13 @@ def _check_pairs(encoder, splits):
 def _tokenise_splits(tokenizer, splits, max_length):
     """`Inputs` by split, and the data report, which is printed, too."""
     inputs, parts = {}, {}
-    for name in ("train", "validation", "test"):
+    for name in PARTS:
         if examples := getattr(splits, name):
             inputs[name], counts = tokenise(tokenizer, examples, max_length)
             parts[name] = Part(examples.labels, examples.hashes, counts)
     report = data_report(parts, max_length)
     say(*report_lines(report))
     return inputs, report
-
-
-def _scorer(examples, labels, settings, mean, deviation):
-    """The metrics of the validation data, from a model's outputs by row."""
-    gold = labels_of(examples)
-
-    def score(outputs):
-        outputs = np.stack(outputs) * deviation + mean
-        scores = decisions.to_scores(outputs, settings["problem"])
-        return decisions.score(gold, scores, labels, settings)
-
-    return score
 
 
 def _fit_thresholds(fine_tuned, examples, batch_size):

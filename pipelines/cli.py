@@ -18,6 +18,7 @@ from pipelines.arguments import (
     flag,
     read_config_file,
 )
+from pipelines.data.examples import PARTS
 from pipelines.data.layouts import split_of
 from pipelines.errors import InputError, RunFailed
 
@@ -94,15 +95,14 @@ def _by_split(specs: list[str]) -> dict[str, str]:
         return {}
     if len(specs) == 1:
         return {"data": specs[0]}
-    order = ("train", "validation", "test")
-    if len(specs) > len(order):
+    if len(specs) > len(PARTS):
         raise InputError(
-            f"data: expected at most {len(order)} sources, training, "
+            f"data: expected at most {len(PARTS)} sources, training, "
             f"validation and test data; found {len(specs)}."
         )
     names = [split_of(pathlib.PurePath(spec).name) for spec in specs]
     if None in names or len(set(names)) < len(names):
-        names = order
+        names = PARTS
     return dict(zip(names, specs, strict=False))
 
 

@@ -13,7 +13,7 @@ from pipelines.data.class_folders import visible_entries
 from pipelines.data.hf_disk import hf_splits, is_hf_disk, read_hf_rows
 from pipelines.data.jsonl import read_objects
 from pipelines.data.layouts import data_suffix
-from pipelines.data.tag_reading import (
+from pipelines.data.tagged.reading import (
     CONLL_SUFFIXES,
     PUNCTUATION,
     looks_tagged,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+from pipelines.classification.texts import score_texts
 from pipelines.console import say
 from pipelines.data.labels import (
     compare_label_sets,
@@ -10,14 +11,13 @@ from pipelines.data.labels import (
     normalise_label,
 )
 from pipelines.data.readers import read_examples
-from pipelines.data.tag_reading import read_tagged
+from pipelines.data.tagged.reading import read_tagged
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
 from pipelines.outputs import new_file
-from pipelines.schemes import detect_scheme
-from pipelines.sentences import score_sentences, to_inner
-from pipelines.texts import score_texts
+from pipelines.tagging.schemes import detect_scheme
+from pipelines.tagging.sentences import score_sentences, to_inner
 
 
 def evaluate(options: EvaluateOptions) -> dict:

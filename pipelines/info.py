@@ -12,7 +12,7 @@ from keras_encoder.checkpoints.load import KERAS_HUB, load_encoder_only
 from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.encoder import ARGUMENTS
 from keras_encoder.presets import PRESETS, preset_config
-from pipelines.costs import crossover_length, operations, parameters
+from pipelines.measuring.costs import crossover_length, operations, parameters
 from pipelines.options import InfoOptions
 
 

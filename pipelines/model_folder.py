@@ -12,12 +12,11 @@ import yaml
 import keras_encoder
 from keras_encoder.checkpoints.config import read_config
 from keras_encoder.checkpoints.errors import CheckpointError
-from keras_encoder.checkpoints.huggingface_heads import (
+from keras_encoder.checkpoints.load_heads import (
     head_of,
     load_head,
-    save_classifier,
-    save_head,
 )
+from keras_encoder.checkpoints.save_heads import save_head
 from keras_encoder.heads import (
     MaskedLM,
     Pretraining,
@@ -26,10 +25,10 @@ from keras_encoder.heads import (
 )
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.errors import InputError
-from pipelines.model_card import model_card
 from pipelines.options import options_to_save
 from pipelines.outputs import SETTINGS, new_folder
-from pipelines.schemes import scheme_of_labels
+from pipelines.reports.model_card import model_card
+from pipelines.tagging.schemes import scheme_of_labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,14 +180,12 @@ TASKS = {
 
 
 def _save_weights(fine_tuned, folder):
-    if fine_tuned.settings["task"] != "classify":
-        save_head(fine_tuned.model, folder, fine_tuned.labels)
-        return
-    save_classifier(
+    problem = fine_tuned.settings.get("problem")
+    save_head(
         fine_tuned.model,
-        fine_tuned.labels,
         folder,
-        problem_type=_PROBLEM_TYPES[fine_tuned.settings["problem"]],
+        fine_tuned.labels,
+        problem_type=problem and _PROBLEM_TYPES[problem],
     )
 
 

@@ -5,19 +5,19 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
-from pipelines.data.conll import read_conll
-from pipelines.data.conllu import read_conllu
+from pipelines.classification.texts import text_results
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.jsonl import parse_object
 from pipelines.data.readers import read_examples
+from pipelines.data.tagged.conll import read_conll
+from pipelines.data.tagged.conllu import read_conllu
 from pipelines.data.text_files import read_lines
 from pipelines.errors import InputError
-from pipelines.fill_mask import mask_results
 from pipelines.model_folder import FineTuned, read_model_folder
 from pipelines.options import PredictOptions
 from pipelines.outputs import new_file
-from pipelines.sentences import sentence_results
-from pipelines.texts import text_results
+from pipelines.pretraining.fill_mask import mask_results
+from pipelines.tagging.sentences import sentence_results
 
 # Texts that are held at once: enough to batch by length, few enough for any
 # input to stream.

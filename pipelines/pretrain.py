@@ -12,31 +12,30 @@ opens.
 
 import time
 
-import keras
 import numpy as np
 
-from keras_encoder.checkpoints.huggingface_heads import restore_head
 from keras_encoder.checkpoints.load import KERAS_HUB
+from keras_encoder.checkpoints.load_heads import restore_head
 from keras_encoder.heads import MaskedLM, Pretraining
 from keras_encoder.losses import SmoothCrossentropy
 from keras_encoder.optimization import make_optimizer
 from keras_encoder.presets import PRESETS
-from pipelines.best_state import BestState
+from pipelines.classification.texts import check_segments
 from pipelines.console import say
 from pipelines.data.documents import load_documents
 from pipelines.errors import InputError, RunFailed
-from pipelines.masked_batches import MaskedBatches
-from pipelines.masking import Masking
-from pipelines.model_folder import FineTuned, write_model_folder
+from pipelines.model_folder import FineTuned
 from pipelines.options import PretrainOptions
 from pipelines.outputs import choose_output
-from pipelines.pretrain_epochs import PretrainEpochs, weighted_metrics
-from pipelines.pretrain_rows import sentence_pairs, single_texts
-from pipelines.recipe import load_start, say_result
-from pipelines.sentence_rows import tokenise_documents
-from pipelines.stages import count_parameters
-from pipelines.texts import check_segments
-from pipelines.vocabulary import train_vocabulary
+from pipelines.pretraining.batches import MaskedBatches
+from pipelines.pretraining.epochs import PretrainEpochs, weighted_metrics
+from pipelines.pretraining.masking import Masking
+from pipelines.pretraining.rows import sentence_pairs, single_texts
+from pipelines.pretraining.sentence_rows import tokenise_documents
+from pipelines.pretraining.vocabulary import train_vocabulary
+from pipelines.training.best_state import BestState
+from pipelines.training.recipe import finish, load_start
+from pipelines.training.stages import count_parameters
 
 RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
 # [CLS], [SEP] of a pair, [SEP], and two tokens of each text.
@@ -73,27 +72,18 @@ def pretrain(options: PretrainOptions) -> tuple[FineTuned, dict]:
     record, best = _train(
         model, batches, watched, options, _rate(options, start.is_random)
     )
-    metrics = {
-        "task": "pretrain",
-        "backend": keras.backend.backend(),
-        "seed": options.seed,
-        "labels": [],
-        "num_parameters": model.count_params(),
+    found = {
         "rows": {
             "train": len(batches.rows.inputs),
             "validation": len(watched.rows.inputs),
         },
         "vocabulary_size": start.tokenizer.vocabulary_size,
         "unigram_entropy": entropy,
-        "stages": [record],
-        "best": {"stage": best.stage, "epoch": best.epoch},
         "validation": record["validation"],
-        "seconds": round(time.perf_counter() - started, 2),
     }
     settings = {"task": "pretrain", "max_length": options.max_length}
     trained = FineTuned(model, start.tokenizer, (), settings)
-    write_model_folder(output, trained, metrics, options)
-    say_result(metrics, output)
+    metrics = finish(output, trained, options, [record], best, found, started)
     return trained, metrics
 
 

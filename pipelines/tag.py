@@ -9,47 +9,47 @@ Leaves a model folder that `predict`, `evaluate` and transformers open.
 import itertools
 import time
 
-import keras
 import numpy as np
 
 from keras_encoder.heads import TokenTagger
 from keras_encoder.layers.crf import CRF
 from keras_encoder.losses import CrfLoss, SmoothCrossentropy
-from pipelines import metrics, schemes
-from pipelines.alignment import Windows, gather, split_words, token_rows
+from pipelines.classification import metrics
 from pipelines.console import say
-from pipelines.data.examples import TaggedExample
+from pipelines.data.examples import PARTS, TaggedExample
 from pipelines.data.labels import compare_names, order_names
 from pipelines.data.python_rows import source_name
-from pipelines.data.tag_reading import PUNCTUATION
-from pipelines.data.tag_sources import TaggedSplits, load_tagged_splits
-from pipelines.data_report import (
+from pipelines.data.tagged.reading import PUNCTUATION
+from pipelines.data.tagged.sources import TaggedSplits, load_tagged_splits
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
+from pipelines.options import TagOptions
+from pipelines.outputs import choose_output
+from pipelines.reports.data_report import (
     Part,
     TokenCounts,
     data_report,
     report_lines,
 )
-from pipelines.decoding import crf_transitions
-from pipelines.entities import choose_labels
-from pipelines.errors import InputError
-from pipelines.model_folder import FineTuned, write_model_folder
-from pipelines.options import TagOptions
-from pipelines.outputs import choose_output
-from pipelines.recipe import (
-    load_pretrained,
-    make_stages,
-    make_trainer,
-    say_result,
-    tokenizer_of,
-    weights_by_label,
-)
-from pipelines.sentences import (
+from pipelines.tagging import schemes
+from pipelines.tagging.alignment import Windows, gather, split_words, token_rows
+from pipelines.tagging.decoding import crf_transitions
+from pipelines.tagging.entities import choose_labels
+from pipelines.tagging.sentences import (
     score_sentences,
     tag_scores,
     to_inner,
     windows_of,
 )
-from pipelines.stages import TrainingData, run_stages
+from pipelines.training.recipe import (
+    finish,
+    load_pretrained,
+    make_stages,
+    make_trainer,
+    tokenizer_of,
+    weights_by_label,
+)
+from pipelines.training.stages import TrainingData, run_stages
 
 
 def tag(options: TagOptions) -> tuple[FineTuned, dict]:
@@ -85,10 +85,6 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         dropout=start.encoder.dropout,
         crf=CRF(len(labels)) if options.crf else None,
     )
-    uses_bbc = options.train is None and (
-        options.data is None
-        or (isinstance(options.data, str) and options.data == PUNCTUATION)
-    )
     settings = {
         "task": "tag",
         "max_length": options.max_length,
@@ -96,13 +92,13 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         "document_context": options.document_context,
         "constrained": options.constrained,
         "scheme": scheme,
-        "words": "punctuation" if uses_bbc else "tokenizer",
+        "words": "punctuation" if _uses_bbc(options) else "tokenizer",
     }
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
     split, report = _split_all(start.tokenizer, splits, options)
     train = _windows(fine_tuned, split["train"], splits.train)
     validation = _windows(fine_tuned, split["validation"], splits.validation)
-    records, best = run_stages(
+    stages, best = run_stages(
         model,
         make_stages(options, start.is_random),
         _training_data(train, splits.train, labels, weights),
@@ -114,27 +110,22 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
             monitor="accuracy" if scheme == schemes.PLAIN else "f1",
         ),
     )
-    result = {
-        "task": "tag",
-        "backend": keras.backend.backend(),
-        "seed": options.seed,
-        "labels": list(labels),
-        "scheme": scheme,
-        "data": report,
-        "num_parameters": model.count_params(),
-        "stages": records,
-        "best": {"stage": best.stage, "epoch": best.epoch},
-    }
-    for part in ("validation", "test"):
-        examples = getattr(splits, part)
-        if examples:
-            result[part] = score_sentences(
+    found = {"scheme": scheme, "data": report}
+    for part in PARTS[1:]:
+        if examples := getattr(splits, part):
+            found[part] = score_sentences(
                 fine_tuned, examples, options.batch_size
             )
-    result["seconds"] = round(time.perf_counter() - started, 2)
-    write_model_folder(output, fine_tuned, result, options)
-    say_result(result, output)
-    return fine_tuned, result
+    metrics = finish(output, fine_tuned, options, stages, best, found, started)
+    return fine_tuned, metrics
+
+
+def _uses_bbc(options):
+    if options.train is not None:
+        return False
+    return options.data is None or (
+        isinstance(options.data, str) and options.data == PUNCTUATION
+    )
 
 
 def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
@@ -153,9 +144,7 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
         seed=options.seed,
         data_dir=options.data_dir,
     )
-    parts = {
-        name: getattr(splits, name) for name in ("train", "validation", "test")
-    }
+    parts = {name: getattr(splits, name) for name in PARTS}
     scheme = schemes.detect_scheme(
         e.tags for examples in parts.values() for e in examples
     )
@@ -175,7 +164,7 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
             f"different tags, found {', '.join(known) or 'no word'}; "
             "check --tag."
         )
-    for name in ("validation", "test"):
+    for name in PARTS[1:]:
         pairs = ((e.where, t) for e in inner[name] for t in e.tags)
         say(*(f"  {line}" for line in compare_names(known, pairs, name)))
     return TaggedSplits(**inner, notes=splits.notes), scheme
@@ -217,7 +206,7 @@ def _all_tags(examples):
 def _split_all(tokenizer, splits, options):
     """Pieces of the sentences by split, and the data report, printed, too."""
     split, parts = {}, {}
-    for name in ("train", "validation", "test"):
+    for name in PARTS:
         if examples := getattr(splits, name):
             words = [e.tokens for e in examples]
             split[name] = split_words(tokenizer, words)

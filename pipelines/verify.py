@@ -26,8 +26,8 @@ from keras_encoder.checkpoints.locate import find_folder
 from pipelines.backend import BACKENDS
 from pipelines.console import Progress, say
 from pipelines.errors import RunFailed
+from pipelines.measuring.verify_run import PRECISIONS
 from pipelines.options import VerifyOptions
-from pipelines.verify_run import PRECISIONS
 
 # Of different lengths, so that there is padding. The opening of "Pride and
 # Prejudice" (1813), its second sentence, and two shorter ones.
@@ -202,7 +202,7 @@ def _run(kind, environment, folder, scratch):
     output = scratch / "states.npz"
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "pipelines.verify_run", kind),
+            *(sys.executable, "-m", "pipelines.measuring.verify_run", kind),
             *(str(folder), str(scratch / "batch.npz"), str(output)),
         ],
         env={

@@ -95,7 +95,7 @@ def test_pipelines_import_no_backend_at_module_level():
 
 
 def test_command_line_and_readers_start_without_keras():
-    starts = [ROOT / "pipelines" / name for name in ("cli.py", "options.py")]
+    starts = [ROOT / "pipelines" / "cli.py", *sources("pipelines/options")]
     wrong = [
         f"{where(path, found)} imports {found.module}"
         for path in loaded_with([*starts, *sources("pipelines/data")])

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_encoder.heads.parts import config_with_encoder, model_from_config
 from keras_encoder.heads.token_predictions import (
     TokenPredictions,
     at_positions,
@@ -65,11 +66,6 @@ class MaskedLM(keras.Model):
         return self.predictions.tensors()
 
     def get_config(self):
-        config = super().get_config()
-        config["encoder"] = keras.saving.serialize_keras_object(self.encoder)
-        return config
+        return config_with_encoder(self, super().get_config())
 
-    @classmethod
-    def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+    from_config = classmethod(model_from_config)

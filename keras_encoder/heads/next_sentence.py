@@ -3,6 +3,7 @@
 import keras
 
 from keras_encoder.heads.logits import dense_logits
+from keras_encoder.heads.parts import config_with_encoder, model_from_config
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -58,11 +59,6 @@ class NextSentence(keras.Model):
         }
 
     def get_config(self):
-        config = super().get_config()
-        config["encoder"] = keras.saving.serialize_keras_object(self.encoder)
-        return config
+        return config_with_encoder(self, super().get_config())
 
-    @classmethod
-    def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+    from_config = classmethod(model_from_config)

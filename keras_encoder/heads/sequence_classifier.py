@@ -3,6 +3,7 @@
 import keras
 
 from keras_encoder.heads.logits import dense_logits
+from keras_encoder.heads.parts import config_with_encoder, model_from_config
 from keras_encoder.layers.checks import check_positive, check_rate
 from keras_encoder.layers.dropout import Dropout
 
@@ -72,15 +73,8 @@ class SequenceClassifier(keras.Model):
         }
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            encoder=keras.saving.serialize_keras_object(self.encoder),
-            num_classes=self.num_classes,
-            dropout=self.dropout,
-        )
+        config = config_with_encoder(self, super().get_config())
+        config.update(num_classes=self.num_classes, dropout=self.dropout)
         return config
 
-    @classmethod
-    def from_config(cls, config):
-        encoder = keras.saving.deserialize_keras_object(config["encoder"])
-        return cls(**{**config, "encoder": encoder})
+    from_config = classmethod(model_from_config)

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from keras_encoder.encoder import _bert_initializer
 from keras_encoder.layers.feed_forward import ACTIVATIONS, check_activation
+from keras_encoder.layers.initializers import bert_initializer
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
@@ -48,7 +48,7 @@ class TokenPredictions(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.transform = keras.layers.Dense(
             hidden_dim,
-            kernel_initializer=_bert_initializer(),
+            kernel_initializer=bert_initializer(),
             dtype="float32",
             name="transform",
         )

@@ -3,6 +3,7 @@
 import keras
 
 from keras_encoder.heads.logits import dense_logits
+from keras_encoder.heads.parts import config_with_encoder, model_from_config
 from keras_encoder.layers.checks import check_positive, check_rate
 from keras_encoder.layers.dropout import Dropout
 from keras_encoder.losses import CrfLoss
@@ -87,9 +88,8 @@ class TokenTagger(keras.Model):
         return tensors
 
     def get_config(self):
-        config = super().get_config()
+        config = config_with_encoder(self, super().get_config())
         config.update(
-            encoder=keras.saving.serialize_keras_object(self.encoder),
             num_classes=self.num_classes,
             dropout=self.dropout,
             crf=self.crf and keras.saving.serialize_keras_object(self.crf),
@@ -103,11 +103,8 @@ class TokenTagger(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config.get(name))
-            for name in ("encoder", "crf")
-        }
-        return cls(**{**config, **parts})
+        crf = keras.saving.deserialize_keras_object(config.get("crf"))
+        return model_from_config(cls, {**config, "crf": crf})
 
 
 def _build(crf, num_classes):

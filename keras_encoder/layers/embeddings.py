@@ -79,34 +79,37 @@ class Embeddings(keras.layers.Layer):
         self.positions = positions
         self.num_heads = num_heads
         self.norm = norm
-        self.token_embedding = keras.layers.Embedding(
-            vocabulary_size,
-            hidden_dim,
-            embeddings_initializer=self.embeddings_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="token_embedding",
-        )
-        self.segment_embedding = keras.layers.Embedding(
-            num_segments,
-            hidden_dim,
-            embeddings_initializer=self.embeddings_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="segment_embedding",
-        )
+        self._make_layers()
+
+    def _make_layers(self):
+        def table(rows, name):
+            return keras.layers.Embedding(
+                rows,
+                self.hidden_dim,
+                embeddings_initializer=self.embeddings_initializer.clone(),
+                dtype=self.dtype_policy,
+                name=name,
+            )
+
+        self.token_embedding = table(self.vocabulary_size, "token_embedding")
+        self.segment_embedding = table(self.num_segments, "segment_embedding")
         self.position_layer = None
-        if positions is not None:
-            self.position_layer = POSITIONS[positions].for_encoder(
-                max_sequence_length,
-                num_heads,
+        if self.positions is not None:
+            self.position_layer = POSITIONS[self.positions].for_encoder(
+                self.max_sequence_length,
+                self.num_heads,
                 self.embeddings_initializer.clone(),
                 dtype=self.dtype_policy,
                 name="positions",
             )
         self.norm_layer = make_norm(
-            norm, layer_norm_epsilon, dtype=self.dtype_policy, name="norm"
+            self.norm,
+            self.layer_norm_epsilon,
+            dtype=self.dtype_policy,
+            name="norm",
         )
         self.dropout_layer = Dropout(
-            dropout, dtype=self.dtype_policy, name="dropout"
+            self.dropout, dtype=self.dtype_policy, name="dropout"
         )
 
     def build(self, token_ids_shape):

@@ -2,6 +2,9 @@
 
 import dataclasses
 
+# The splits of a data set.
+PARTS = ("train", "validation", "test")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TextExample:

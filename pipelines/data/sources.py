@@ -6,7 +6,7 @@ import os
 import pathlib
 from collections.abc import Iterable, Mapping
 
-from pipelines.data.examples import TextExample
+from pipelines.data.examples import PARTS, TextExample
 from pipelines.data.labels import (
     PROBLEMS,
     compare_label_sets,
@@ -81,7 +81,7 @@ def load_splits(
             f"--problem: expected {', '.join(PROBLEMS)}; found {problem!r}."
         )
     parts, note = find_parts(data, train, validation, test, data_dir)
-    found = {name: StoredExamples() for name in ("train", "validation", "test")}
+    found = {name: StoredExamples() for name in PARTS}
     marks = False  # whether -1 marks rows without a label
     for name in (name for name in found if name in parts):
         rows = itertools.chain.from_iterable(

@@ -12,7 +12,7 @@ from keras_encoder.diagnostics import (
     gradient_norms,
     parameter_table,
 )
-from pipelines.costs import parameters
+from pipelines.measuring.costs import parameters
 from tests.keras_encoder import numpy_reference
 from tests.keras_encoder.fixed_weights import (
     HEADS,

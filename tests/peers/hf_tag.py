@@ -23,9 +23,9 @@ from seqeval.scheme import IOB2
 from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from keras_encoder.checkpoints.locate import find_folder
-from pipelines.data.tag_sources import load_tagged_splits
+from pipelines.data.tagged.sources import load_tagged_splits
 from pipelines.options import TagOptions
-from pipelines.schemes import INNER, PLAIN, convert, detect_scheme
+from pipelines.tagging.schemes import INNER, PLAIN, convert, detect_scheme
 
 UNCOUNTED = -100
 

@@ -284,7 +284,7 @@ def test_texts_as_long_as_the_model_reads_are_not_padded_beyond(
         adapt_epochs=1,
     )
     _, metrics = classify(options)
-    assert metrics["texts_cut"] > 0
+    assert metrics["data"]["train"]["over_length"]["rows"] > 0
 
 
 def test_class_weights_pull_towards_the_heavy_class(head_only):

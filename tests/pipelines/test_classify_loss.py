@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from pipelines.classification.metrics import softmax
 from pipelines.classify import make_loss
-from pipelines.metrics import softmax
 from pipelines.options import ClassifyOptions
 from tests.keras_encoder.layer_contract import to_numpy
 

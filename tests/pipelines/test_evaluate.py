@@ -8,7 +8,7 @@ from pipelines import evaluate as module
 from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.options import EvaluateOptions
-from pipelines.sentences import label_words
+from pipelines.tagging.sentences import label_words
 from tests.pipelines.tiny import COMMON, TOPICS, rows, write_csv, write_jsonl
 from tests.pipelines.tiny_tags import make_tagger
 

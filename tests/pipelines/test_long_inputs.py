@@ -7,7 +7,7 @@ from pipelines.classify import classify
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import ClassifyOptions
-from pipelines.recipe import load_pretrained
+from pipelines.training.recipe import load_pretrained
 from tests.pipelines.tiny import rows, write_bert, write_csv
 
 TABLE = "embeddings.position_embeddings.weight"
@@ -42,7 +42,7 @@ def test_rotary_positions_read_beyond_it(tmp_path):
         finetune_epochs=0,
     )
     _, metrics = classify(options)
-    assert metrics["texts_cut"] > 0
+    assert metrics["data"]["train"]["over_length"]["rows"] > 0
     opened = read_model_folder(options.output)
     assert opened.model.encoder.positions == "rotary"
     assert opened.settings["max_length"] == LONGER

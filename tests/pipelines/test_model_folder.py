@@ -13,10 +13,10 @@ import pytest
 
 import keras_encoder
 from keras_encoder.checkpoints.errors import CheckpointError
+from pipelines.classification.texts import predict_scores
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder, write_model_folder
-from pipelines.texts import predict_scores
 from tests.pipelines.tiny import rows, write_json, write_jsonl
 
 TEXTS = [*(text for text, _ in rows(9)), "", "Zebra, GRASS!", "sun " * 50]

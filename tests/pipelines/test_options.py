@@ -6,15 +6,10 @@ import pytest
 
 from pipelines import options
 from pipelines.arguments import check_value
+from pipelines.cli import COMMANDS
 
 pytestmark = pytest.mark.backend_free
-ALL = [
-    options.ClassifyOptions,
-    options.EvaluateOptions,
-    options.PredictOptions,
-    options.InfoOptions,
-    options.TagOptions,
-]
+ALL = [kind for _, kind in COMMANDS.values()]
 
 
 @pytest.mark.parametrize("kind", ALL)

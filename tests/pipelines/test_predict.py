@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pipelines import predict as module
+from pipelines.classification.texts import predict_scores
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
 from pipelines.options import PredictOptions
 from pipelines.predict import predict, predict_stream
-from pipelines.texts import predict_scores
 from tests.pipelines.tiny import TOPICS, rows, write_csv, write_jsonl
 
 ODD = ["", " ", "\t\u3000", "fine", "\u200b", ""]

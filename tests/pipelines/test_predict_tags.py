@@ -11,7 +11,7 @@ from pipelines import predict as module
 from pipelines.errors import InputError
 from pipelines.options import PredictOptions
 from pipelines.predict import predict
-from pipelines.sentences import label_words
+from pipelines.tagging.sentences import label_words
 from tests.pipelines.tiny import write_csv, write_jsonl
 from tests.pipelines.tiny_tags import make_tagger
 

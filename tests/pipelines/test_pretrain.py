@@ -14,12 +14,12 @@ from keras_encoder.heads import MaskedLM, Pretraining
 from pipelines import cli
 from pipelines.classify import classify
 from pipelines.errors import RunFailed
-from pipelines.masking import Masking
 from pipelines.model_folder import read_model_folder
 from pipelines.options import PretrainOptions
 from pipelines.pretrain import make_model, pretrain, unigram_entropy
-from pipelines.pretrain_epochs import PretrainEpochs
-from pipelines.recipe import load_start
+from pipelines.pretraining.epochs import PretrainEpochs
+from pipelines.pretraining.masking import Masking
+from pipelines.training.recipe import load_start
 from tests.pipelines.tiny import TOPICS
 
 

@@ -21,9 +21,9 @@ from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions, TagOptions
-from pipelines.schemes import convert, count_irregular
-from pipelines.sentences import sentence_results
 from pipelines.tag import tag
+from pipelines.tagging.schemes import convert, count_irregular
+from pipelines.tagging.sentences import sentence_results
 from tests.pipelines.tiny import sine, write_bert, write_jsonl
 from tests.pipelines.tiny_tags import sentences, write_blind_bert, write_conll
 

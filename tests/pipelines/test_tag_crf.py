@@ -9,14 +9,14 @@ import pytest
 
 from keras_encoder.layers.crf import CRF
 from pipelines.data.examples import TaggedExample, TextExample
-from pipelines.decoding import best_sequence, crf_transitions
 from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions, TagOptions
-from pipelines.schemes import count_irregular
-from pipelines.sentences import label_words, sentence_results
 from pipelines.tag import tag
+from pipelines.tagging.decoding import best_sequence, crf_transitions
+from pipelines.tagging.schemes import count_irregular
+from pipelines.tagging.sentences import label_words, sentence_results
 from tests.keras_encoder.fixed_weights import set_sine_weights
 from tests.pipelines.tiny import sine, write_jsonl
 from tests.pipelines.tiny_tags import make_tagger, write_blind_bert

@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 from keras_encoder.checkpoints.load import load_encoder
 from keras_encoder.heads import TokenTagger
 from pipelines.model_folder import FineTuned
-from pipelines.schemes import INNER, convert, scheme_of_labels
+from pipelines.tagging.schemes import INNER, convert, scheme_of_labels
 from tests.pipelines.tiny import COMMON, TOPICS, sine, vocabulary, write_bert
 
 IOB2 = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")

@@ -9,12 +9,12 @@ import transformers
 from safetensors.numpy import load_file, save_file
 
 from keras_encoder.checkpoints.errors import CheckpointError
-from keras_encoder.checkpoints.huggingface_heads import (
+from keras_encoder.checkpoints.load_heads import (
     head_of,
     load_head,
     restore_head,
-    save_head,
 )
+from keras_encoder.checkpoints.save_heads import save_head
 from keras_encoder.heads import MaskedLM, NextSentence, Pretraining, Span
 from tests.keras_encoder.checkpoints.references import (
     assert_same,

@@ -8,9 +8,9 @@ import torch
 from keras_encoder import Encoder
 from keras_encoder.checkpoints import locate
 from keras_encoder.checkpoints.errors import CheckpointError
-from keras_encoder.checkpoints.huggingface_heads import save_classifier
 from keras_encoder.checkpoints.keras_hub import save_keras_hub
 from keras_encoder.checkpoints.load import load_encoder, load_encoder_only
+from keras_encoder.checkpoints.save_heads import save_head
 from keras_encoder.heads import SequenceClassifier
 from keras_encoder.tokenizer import Tokenizer
 from tests.keras_encoder.checkpoints.references import (
@@ -100,9 +100,7 @@ def test_a_name_of_keras_hub_is_recognised(tmp_path):
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_a_model_folder_of_ours_is_recognised(tmp_path, norm_first):
     ours = tiny_encoder(norm_first=norm_first)
-    save_classifier(
-        SequenceClassifier(ours, 2), ["a", "b"], tmp_path, "regression"
-    )
+    save_head(SequenceClassifier(ours, 2), tmp_path, ["a", "b"], "regression")
     encoder, report = load_encoder_only(tmp_path)
     for one, other in zip(ours.weights, encoder.weights, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())

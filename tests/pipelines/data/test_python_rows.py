@@ -11,8 +11,8 @@ from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.python_rows import FROM_PYTHON, read_python
 from pipelines.data.readers import read_examples
 from pipelines.data.sources import load_splits
-from pipelines.data.tag_reading import read_tagged
-from pipelines.data.tag_sources import load_tagged_splits
+from pipelines.data.tagged.reading import read_tagged
+from pipelines.data.tagged.sources import load_tagged_splits
 from pipelines.errors import InputError
 
 ROWS = [{"text": f"t{i}", "label": "xy"[i % 2]} for i in range(20)]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from pipelines.data.readers import read_examples
-from pipelines.data.tag_reading import read_tagged
+from pipelines.data.tagged.reading import read_tagged
 
 few = hypothesis.settings(max_examples=30, deadline=None)
 # Any text that can be written as UTF-8.

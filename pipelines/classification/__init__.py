@@ -1,0 +1,1 @@
+"""What classifiers need: texts as batches, decisions from scores, metrics."""

@@ -1,0 +1,152 @@
+"""A classifier and its texts: token ids in, probabilities and scores out."""
+
+import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pipelines.classification import decisions
+from pipelines.console import Progress
+from pipelines.data.examples import TextExample
+from pipelines.data.scratch import ScratchArray
+from pipelines.data.stored import have_pairs, labels_of
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
+from pipelines.reports.data_report import TokenCounts
+from pipelines.training.batching import Inputs, Rows, predict_rows
+
+# Texts, and characters of them, that the tokenizer takes at once: it makes a
+# hundred bytes of each token.
+_CHUNK, _CHARACTERS = 1024, 1 << 22
+# A token of each text beside [CLS] and two [SEP].
+_ROOM_FOR_PAIR = 5
+
+
+def tokenise(
+    tokenizer, examples: Sequence[TextExample], max_length: int
+) -> tuple[Inputs, TokenCounts]:
+    """Tokenises once, in parallel chunks; many tokens are kept on disk.
+
+    Args:
+        tokenizer: `keras_encoder.tokenizer.Tokenizer`.
+        examples: texts or pairs of texts.
+        max_length: tokens to keep, special tokens included.
+
+    Returns:
+        `Inputs` with `token_ids` and, for pairs, `segment_ids`; and what was
+        counted.
+    """
+    has_pairs = have_pairs(examples)
+    if has_pairs and max_length < _ROOM_FOR_PAIR:
+        raise InputError(
+            f"{max_length} tokens (--max-length) have no room for a pair of "
+            f"texts; expected {_ROOM_FOR_PAIR} or more."
+        )
+    special = tokenizer.backend.num_special_tokens_to_add(has_pairs)
+    ids, segments = ScratchArray("int32"), ScratchArray("int32")
+    kept, lengths, unknown = array.array("i"), array.array("i"), 0
+    with Progress("tokenise", len(examples)) as progress:
+        for chunk in _chunks(examples):
+            texts = [e.text for e in chunk]
+            pairs = [e.text_pair for e in chunk] if has_pairs else None
+            encodings = tokenizer.encode(texts, pairs, max_length)
+            rows = [np.array(e.ids, "int32") for e in encodings]
+            ids.append(np.concatenate(rows))
+            if has_pairs:
+                segments.append(np.concatenate([e.type_ids for e in encodings]))
+            kept.extend(map(len, rows))
+            unknown += sum(int((r == tokenizer.unk_id).sum()) for r in rows)
+            lengths.extend(_full_lengths(tokenizer, encodings, texts, pairs))
+            progress.add(len(chunk))
+    kept = np.array(kept, "int64")
+    columns = {"token_ids": Rows(ids, kept)}
+    if has_pairs:
+        columns["segment_ids"] = Rows(segments, kept)
+    counts = TokenCounts(
+        lengths=np.array(lengths, "int64"),
+        special=special,
+        read=int(kept.sum()) - special * len(kept),
+        unknown=unknown,
+    )
+    pad_values = {"token_ids": tokenizer.pad_id}
+    return Inputs(columns, pad_values, longest=max_length), counts
+
+
+def _chunks(examples: Sequence[TextExample]) -> Iterator[list[TextExample]]:
+    chunk, size = [], 0
+    for example in examples:
+        chunk.append(example)
+        size += len(example.text) + len(example.text_pair or "")
+        if len(chunk) == _CHUNK or size > _CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _full_lengths(tokenizer, encodings, texts, pairs) -> Iterator[int]:
+    """Tokens of each text as if nothing had been cut."""
+    special = tokenizer.backend.num_special_tokens_to_add(False)
+    for row, encoding in enumerate(encodings):
+        pair = None if pairs is None else pairs[row]
+        if not encoding.overflowing:
+            yield len(encoding)
+        elif pair is None:
+            # What is cut off comes in pieces with special tokens of their own.
+            yield len(encoding) + sum(
+                len(piece) - special for piece in encoding.overflowing
+            )
+        else:
+            (whole,) = tokenizer.encode([texts[row]], [pair])
+            yield len(whole)
+
+
+def check_segments(encoder) -> None:
+    """Raises InputError if an encoder cannot tell two texts apart."""
+    if encoder.num_segments < 2:
+        raise InputError(
+            "The encoder knows one segment only, but the data have pairs of "
+            "texts."
+        )
+
+
+def predict_scores(
+    fine_tuned: FineTuned,
+    examples: Sequence[TextExample],
+    batch_size: int = 32,
+) -> np.ndarray:
+    """Probabilities (or values) of each example, (texts, classes)."""
+    inputs, _ = tokenise(
+        fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
+    )
+    if "segment_ids" in inputs.columns:
+        check_segments(fine_tuned.model.encoder)
+    logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
+    with Progress("predict", len(examples)) as progress:
+        for rows, some in predict_rows(
+            fine_tuned.model, inputs, batch_size, progress.add
+        ):
+            logits[rows] = some
+    return decisions.to_scores(logits, fine_tuned.settings["problem"])
+
+
+def score_texts(
+    fine_tuned: FineTuned,
+    examples: Sequence[TextExample],
+    batch_size: int = 32,
+) -> dict:
+    """Metrics of a fine-tuned classifier on labelled examples."""
+    return decisions.score(
+        labels_of(examples),
+        predict_scores(fine_tuned, examples, batch_size),
+        fine_tuned.labels,
+        fine_tuned.settings,
+    )
+
+
+def text_results(
+    fine_tuned: FineTuned, examples: list[TextExample], batch_size: int = 32
+) -> list[dict]:
+    """What `predict` writes for each example."""
+    scores = predict_scores(fine_tuned, examples, batch_size)
+    return decisions.decide(scores, fine_tuned.labels, fine_tuned.settings)

@@ -1,0 +1,1 @@
+"""From files of labelled words to examples: one file a format."""

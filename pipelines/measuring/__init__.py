@@ -1,0 +1,1 @@
+"""What is counted, timed or compared with transformers."""

@@ -1,0 +1,1 @@
+"""What pretraining needs: vocabulary, rows, masks, epochs; and fill-mask."""

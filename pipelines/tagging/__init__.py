@@ -1,0 +1,1 @@
+"""What taggers need: words and pieces, windows, schemes, decoding, entities."""

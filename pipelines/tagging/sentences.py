@@ -1,0 +1,282 @@
+"""A tagger and its sentences: windows in, a label for every word out."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipelines.classification import metrics
+from pipelines.console import Progress
+from pipelines.data.examples import TaggedExample, TextExample
+from pipelines.data.tagged.punctuation import restore, strip_word
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
+from pipelines.tagging.alignment import (
+    Sentence,
+    Windows,
+    gather,
+    make_windows,
+    split_text,
+    split_words,
+)
+from pipelines.tagging.decoding import crf_transitions
+from pipelines.tagging.entities import (
+    choose_labels,
+    find_entities,
+    word_probabilities,
+)
+from pipelines.tagging.metrics import entity_scores, token_scores
+from pipelines.tagging.schemes import (
+    INNER,
+    OUTSIDE,
+    PLAIN,
+    convert,
+    is_entity_tag,
+    scheme_of_labels,
+)
+from pipelines.training.batching import predict_rows
+
+
+def windows_of(
+    tokenizer,
+    sentences: Sequence[Sentence],
+    settings: dict,
+    documents: Sequence[int] | None = None,
+) -> Windows:
+    """Windows as the model's settings have them."""
+    return make_windows(
+        tokenizer,
+        sentences,
+        settings["max_length"],
+        settings["stride"],
+        documents if settings["document_context"] else None,
+    )
+
+
+def predict_pieces(
+    fine_tuned: FineTuned,
+    sentences: Sequence[Sentence],
+    documents: Sequence[int] | None = None,
+    batch_size: int = 32,
+) -> list[np.ndarray]:
+    """Probabilities (pieces, labels) of each sentence."""
+    if not sentences:
+        return []
+    windows = windows_of(
+        fine_tuned.tokenizer, sentences, fine_tuned.settings, documents
+    )
+    with Progress("predict", len(windows.places)) as progress:
+        outputs = predict_rows(
+            fine_tuned.model, windows.inputs, batch_size, progress.add
+        )
+        logits = gather(windows, outputs, len(fine_tuned.labels))
+    probabilities = metrics.softmax(logits.astype("float64"))
+    ends = np.cumsum([len(s.pieces) for s in sentences])
+    return np.split(probabilities, ends[:-1])
+
+
+def label_words(
+    fine_tuned: FineTuned,
+    sentences: Sequence[Sequence[str]],
+    documents: Sequence[int] | None = None,
+    batch_size: int = 32,
+) -> list[tuple[list[str], np.ndarray]]:
+    """Labels and their probabilities for sentences of given words.
+
+    Returns:
+        For each sentence one label (in the inner scheme) and one score a
+        word, always.
+    """
+    split = split_words(fine_tuned.tokenizer, sentences)
+    by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
+    constrained = fine_tuned.settings["constrained"]
+    crf = crf_transitions(fine_tuned.model.crf)
+    # Models of ours have inner labels or plain ones; others what they like.
+    scheme = scheme_of_labels(fine_tuned.labels)
+    is_inner = scheme == INNER or PLAIN in (
+        scheme,
+        fine_tuned.settings["scheme"],
+    )
+    results = []
+    for sentence, pieces in zip(split, by_piece, strict=True):
+        words = word_probabilities(pieces, sentence, "first")
+        chosen, words = choose_labels(
+            words, fine_tuned.labels, constrained, crf
+        )
+        tags = [fine_tuned.labels[i] for i in chosen]
+        if not is_inner:
+            tags = list(convert(tags, scheme, INNER))
+        results.append((tags, words[np.arange(len(chosen)), chosen]))
+    return results
+
+
+def score_sentences(
+    fine_tuned: FineTuned, examples: list[TaggedExample], batch_size: int = 32
+) -> dict:
+    """Metrics of a fine-tuned tagger on sentences with inner tags.
+
+    Raises:
+        InputError: if the model finds entities and the tags are no entities.
+    """
+    scheme = fine_tuned.settings["scheme"]
+    if scheme != PLAIN:
+        _check_entity_tags(examples)
+    results = label_words(
+        fine_tuned,
+        [example.tokens for example in examples],
+        [example.document for example in examples],
+        batch_size,
+    )
+    return tag_scores(
+        [example.tags for example in examples],
+        [tags for tags, _ in results],
+        scheme,
+    )
+
+
+def tag_scores(gold: list, predicted: list, scheme: str) -> dict:
+    """Metrics of tags in the inner scheme.
+
+    Returns:
+        `accuracy`, `macro_token_f1` and, for entity tags, strict `f1`,
+        `precision`, `recall`, `macro_f1`, `default_f1` (seqeval's default
+        mode) and `per_type`; for plain labels `per_label`. Beside them the
+        accuracy and the macro token F1 of always choosing the most frequent
+        label, as `majority_accuracy` and `majority_macro_token_f1`.
+    """
+    tokens = token_scores(gold, predicted)
+    scores = {
+        "accuracy": tokens.accuracy,
+        "macro_token_f1": tokens.macro_f1,
+    }
+    counts = {label: row["support"] for label, row in tokens.per_label.items()}
+    if any(counts.values()):
+        majority = max(counts.values()) / tokens.support
+        scores["majority_accuracy"] = majority
+        # All the other labels that occur have an F1 of 0.
+        f1 = 2 * majority / (1 + majority)
+        scores["majority_macro_token_f1"] = f1 / sum(map(bool, counts.values()))
+    if scheme == PLAIN:
+        return {**scores, "per_label": tokens.per_label}
+    strict = entity_scores(gold, predicted, mode="strict")
+    default = entity_scores(gold, predicted, mode="default")
+    return {
+        "f1": strict.f1,
+        "precision": strict.precision,
+        "recall": strict.recall,
+        "macro_f1": strict.macro_f1,
+        "default_f1": default.f1,
+        **scores,
+        "entities": strict.support,
+        "per_type": strict.per_type,
+    }
+
+
+def sentence_results(
+    fine_tuned: FineTuned,
+    examples: list[TextExample | TaggedExample],
+    batch_size: int = 32,
+    aggregation: str = "first",
+) -> list[dict]:
+    """What `predict` writes: entities of a text, labels of given words.
+
+    A text is a document of its own; sentences of given words say themselves
+    whose neighbours they are.
+    """
+    results = [None] * len(examples)
+    texts = [i for i, e in enumerate(examples) if isinstance(e, TextExample)]
+    words = [i for i, e in enumerate(examples) if isinstance(e, TaggedExample)]
+    if fine_tuned.settings["words"] == "punctuation":
+        found = _restored(
+            fine_tuned, [examples[i].text for i in texts], batch_size
+        )
+    else:
+        found = _entities(
+            fine_tuned,
+            [examples[i].text for i in texts],
+            batch_size,
+            aggregation,
+        )
+    for i, result in zip(texts, found, strict=True):
+        results[i] = result
+    labelled = label_words(
+        fine_tuned,
+        [examples[i].tokens for i in words],
+        [examples[i].document for i in words],
+        batch_size,
+    )
+    for i, (tags, scores) in zip(words, labelled, strict=True):
+        results[i] = {
+            "tokens": list(examples[i].tokens),
+            "labels": outer_tags(tags, fine_tuned.settings["scheme"]),
+            "scores": [float(score) for score in scores],
+        }
+    return results
+
+
+def to_inner(examples: list[TaggedExample], scheme: str) -> list[TaggedExample]:
+    """Examples with their tags in the inner scheme."""
+    if scheme == PLAIN:
+        return examples
+    return [
+        dataclasses.replace(e, tags=tuple(convert(e.tags, scheme, INNER)))
+        for e in examples
+    ]
+
+
+def outer_tags(tags: Sequence[str], scheme: str) -> list[str]:
+    """Tags of the inner scheme in the user's."""
+    if scheme == PLAIN:
+        return list(tags)
+    return list(convert(tags, INNER, scheme))
+
+
+def _check_entity_tags(examples):
+    for example in examples:
+        for tag in example.tags:
+            if tag != OUTSIDE and not is_entity_tag(tag):
+                raise InputError(
+                    f"{example.where}: expected tags of entities (O, B-TYPE, "
+                    f"I-TYPE), as the model has, found {tag!r}; check --tag."
+                )
+
+
+def _entities(fine_tuned, texts, batch_size, aggregation):
+    split = split_text(fine_tuned.tokenizer, texts)
+    by_piece = predict_pieces(fine_tuned, split, range(len(split)), batch_size)
+    crf = crf_transitions(fine_tuned.model.crf)
+    return [
+        {
+            "entities": find_entities(
+                text,
+                pieces,
+                sentence,
+                fine_tuned.labels,
+                aggregation,
+                fine_tuned.settings["constrained"],
+                crf,
+            )
+        }
+        for text, sentence, pieces in zip(texts, split, by_piece, strict=True)
+    ]
+
+
+def _restored(fine_tuned, texts, batch_size):
+    """Texts with the punctuation and capitals that the model gives them."""
+    bare = [
+        [pair[0] for pair in map(strip_word, text.split()) if pair]
+        for text in texts
+    ]
+    return [
+        {
+            "text": restore(words, tags),
+            "tokens": words,
+            "labels": tags,
+            "scores": [float(score) for score in scores],
+        }
+        for words, (tags, scores) in zip(
+            bare,
+            label_words(fine_tuned, bare, batch_size=batch_size),
+            strict=True,
+        )
+    ]

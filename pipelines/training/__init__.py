@@ -1,0 +1,1 @@
+"""Freeze, adapt, unfreeze: stages, batches, features kept, the best state."""

@@ -1,0 +1,269 @@
+"""What the recipes share: encoder, stages, class weights, the result."""
+
+import collections
+import csv
+import dataclasses
+import pathlib
+import random
+import time
+
+import keras
+
+from keras_encoder.checkpoints.load import load_encoder, load_tokenizer
+from keras_encoder.checkpoints.locate import find_folder
+from keras_encoder.tokenizer import Tokenizer
+from pipelines.console import say
+from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned, write_model_folder
+from pipelines.options import FineTuneOptions, RunOptions
+from pipelines.training.best_state import BestState
+from pipelines.training.stages import Stage, Trainer
+
+# A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
+VOCABULARY = "minilm-l6"
+POLICIES = {
+    "float32": "float32",
+    "bfloat16": "mixed_bfloat16",
+    "float16": "mixed_float16",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """Where fine-tuning starts.
+
+    Attributes:
+        encoder: `Encoder`, with the options' precision and dropout.
+        tokenizer: `Tokenizer`.
+        is_random: whether nothing was loaded.
+        pooler_is_random: whether the checkpoint had no pooler.
+    """
+
+    encoder: object
+    tokenizer: Tokenizer
+    is_random: bool
+    pooler_is_random: bool
+
+
+def load_pretrained(options: FineTuneOptions) -> Pretrained:
+    """Loads the encoder that the options name, and seeds all that is drawn.
+
+    Raises:
+        InputError: if it cannot read `max_length` tokens.
+    """
+    start = load_start(options)
+    if (options.finetune_blocks or 0) > start.encoder.num_layers:
+        raise InputError(
+            f"--finetune-blocks {options.finetune_blocks}: {options.encoder} "
+            f"has {start.encoder.num_layers} blocks."
+        )
+    return start
+
+
+def load_start(
+    options: RunOptions, tokenizer: Tokenizer | None = None
+) -> Pretrained:
+    """`load_pretrained` for any recipe that trains.
+
+    Args:
+        options: of the recipe.
+        tokenizer: whose vocabulary a size reads; None: that of MiniLM. A
+            checkpoint has its own.
+    """
+    _set_seed(options.seed)
+    overrides = {"dtype": POLICIES[options.precision]}
+    if options.dropout is not None:
+        overrides["dropout"] = options.dropout
+        overrides["attention_dropout"] = options.dropout
+    if tokenizer is not None:
+        overrides["vocabulary_size"] = tokenizer.vocabulary_size
+    encoder, own, report = load_encoder(options.encoder, **overrides)
+    if own is not None:
+        say(f"Encoder: {report}")
+    elif tokenizer is not None:
+        say(f"Encoder: {options.encoder} with random weights")
+    else:
+        say(
+            f"Encoder: {options.encoder} with random weights; vocabulary of "
+            f"{VOCABULARY}"
+        )
+        tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
+    if options.max_length > encoder.longest_input:
+        raise InputError(
+            f"--max-length {options.max_length}: {options.encoder} has "
+            f"positions for {encoder.longest_input} tokens at most."
+        )
+    return Pretrained(
+        encoder,
+        own or tokenizer,
+        not report.matched,
+        report.pooler_is_random,
+    )
+
+
+def tokenizer_of(encoder: str) -> Tokenizer:
+    """The tokenizer that a run with this encoder uses, without its weights."""
+    own = load_tokenizer(encoder)
+    return own or Tokenizer.from_folder(find_folder(VOCABULARY))
+
+
+def _set_seed(seed):
+    """Keras' own function would import TensorFlow on every backend."""
+    random.seed(seed)  # where Keras takes the seeds of its generators from
+    if keras.backend.backend() == "torch":
+        import torch
+
+        torch.manual_seed(seed)  # PyTorch's dropout knows no other
+
+
+def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
+    """Adapt the head on the frozen encoder, then unfreeze.
+
+    There is nothing to adapt to in a random encoder: its first stage has 0
+    epochs.
+
+    Raises:
+        InputError: if no stage has epochs.
+    """
+    adapt_epochs = 0 if is_random else options.adapt_epochs
+    if not adapt_epochs and not options.finetune_epochs:
+        raise InputError(
+            "--adapt-epochs and --finetune-epochs: expected one of them to be "
+            "1 or more; an encoder with random weights is never adapted to."
+        )
+    return [
+        Stage(
+            "adapt",
+            adapt_epochs,
+            options.adapt_learning_rate,
+            blocks=0,
+            warmup=0.0,
+            patience=options.adapt_patience,
+        ),
+        Stage(
+            "finetune",
+            options.finetune_epochs,
+            options.finetune_learning_rate,
+            blocks=options.finetune_blocks,
+            warmup=options.warmup,
+            layer_decay=options.layer_decay,
+        ),
+    ]
+
+
+def make_trainer(options: FineTuneOptions, loss, score, monitor) -> Trainer:
+    """What the stages share: the options' values and the recipe's own parts.
+
+    Args:
+        options: of the recipe.
+        loss, score, monitor: as in `Trainer`.
+    """
+    return Trainer(
+        loss=loss,
+        score=score,
+        monitor=monitor,
+        batch_size=options.batch_size,
+        weight_decay=options.weight_decay,
+        clip_norm=options.clip_norm,
+        seed=options.seed,
+    )
+
+
+def weights_by_label(
+    class_weights: str | None, labels: tuple[str, ...], found: list[str]
+) -> dict[str, float]:
+    """The weight of each label in the loss.
+
+    Args:
+        class_weights: None (all 1), `balanced` (rows / (labels * rows of the
+            label)) or `LABEL=WEIGHT` pairs parted by commas, in double
+            quotes where a label has a comma; labels without a pair have 1.
+        labels: all labels.
+        found: the label of each row or word of the training data.
+    """
+    weights = dict.fromkeys(labels, 1.0)
+    if class_weights is None:
+        return weights
+    if class_weights == "balanced":
+        counts = collections.Counter(found)
+        return {
+            label: len(found) / (len(labels) * counts[label])
+            for label in labels
+            if counts[label]
+        }
+    for pair in _pairs(class_weights):
+        name, _, value = pair.rpartition("=")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if name.strip() not in weights or not 0 < weight < float("inf"):
+            raise InputError(
+                "--class-weights: expected balanced or LABEL=WEIGHT pairs, "
+                f"labels {', '.join(labels)}; found {pair!r}."
+            )
+        weights[name.strip()] = weight
+    return weights
+
+
+def _pairs(text: str) -> list[str]:
+    """Parts a text at its commas as a line of CSV: quotes keep one."""
+    try:
+        (pairs,) = csv.reader([text], skipinitialspace=True)
+    except (csv.Error, ValueError):  # a line break outside quotes
+        pairs = []
+    return pairs or [text]
+
+
+def finish(
+    output: pathlib.Path,
+    fine_tuned: FineTuned,
+    options: RunOptions,
+    stages: list[dict],
+    best: BestState,
+    found: dict,
+    started: float,
+) -> dict:
+    """Writes the model folder and tells what stands in it.
+
+    Args:
+        output: the folder.
+        fine_tuned: the trained model and what belongs to it.
+        options: of the recipe.
+        stages: the record of each stage.
+        best: where the weights were kept.
+        found: what is the recipe's own in `metrics.json`, the metrics of
+            `validation` or `test` among it.
+        started: `time.perf_counter()` at the start of the run.
+
+    Returns:
+        The content of `metrics.json`.
+    """
+    metrics = {
+        "task": fine_tuned.settings["task"],
+        "backend": keras.backend.backend(),
+        "seed": options.seed,
+        "labels": list(fine_tuned.labels),
+        "num_parameters": fine_tuned.model.count_params(),
+        "stages": stages,
+        "best": {"stage": best.stage, "epoch": best.epoch},
+        **found,
+        "seconds": round(time.perf_counter() - started, 2),
+    }
+    write_model_folder(output, fine_tuned, metrics, options)
+    _say_result(metrics, output)
+    return metrics
+
+
+def _say_result(metrics, output):
+    part = "test" if "test" in metrics else "validation"
+    shown = ", ".join(
+        f"{name} {value:.4f}"
+        for name, value in metrics[part].items()
+        if isinstance(value, float) and name != "loss"
+    )
+    say(
+        f"Best: {metrics['best']['stage']}, epoch {metrics['best']['epoch']}",
+        f"{part.capitalize()}: {shown}",
+    )
+    print(output)

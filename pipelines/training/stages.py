@@ -1,0 +1,260 @@
+"""Freeze, adapt, unfreeze: the one place that changes `trainable`."""
+
+import dataclasses
+import time
+import zlib
+from collections.abc import Callable
+
+import keras
+import numpy as np
+
+from keras_encoder.optimization import make_optimizer
+from pipelines.console import Progress, say
+from pipelines.errors import RunFailed
+from pipelines.training.batching import Batches, Inputs, Rows
+from pipelines.training.best_state import BestState, rank
+from pipelines.training.features import (
+    Above,
+    StandardisedHead,
+    compute_states,
+    head_features,
+)
+from pipelines.training.validation import Validation
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One stretch of training with one set of trainable weights.
+
+    Attributes:
+        name: for people.
+        epochs: most epochs to train for.
+        learning_rate: peak of the schedule.
+        blocks: how many of the top blocks train beside the head; 0 trains
+            the head alone, None everything.
+        warmup: share of the steps before the peak.
+        patience: epochs without improvement after which to stop; None never
+            stops early.
+        layer_decay: factor on the learning rate from each block to the one
+            below.
+    """
+
+    name: str
+    epochs: int
+    learning_rate: float
+    blocks: int | None = None
+    warmup: float = 0.1
+    patience: int | None = None
+    layer_decay: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """What all stages of a run share.
+
+    Attributes:
+        loss: Keras loss on logits; its mean must be over the weights.
+        score: (outputs by row) -> metrics of the validation data, a dict with
+            `loss` and the metric named by `monitor`; larger is better.
+        monitor: the metric that chooses the best state.
+        batch_size: examples a step.
+        weight_decay, clip_norm: as in `make_optimizer`.
+        seed: of the shuffling.
+        callbacks: more Keras callbacks, for every stage.
+    """
+
+    loss: keras.losses.Loss
+    score: Callable[[list[np.ndarray]], dict]
+    monitor: str
+    batch_size: int = 32
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    seed: int = 42
+    callbacks: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """Inputs with their targets and the weight of each target."""
+
+    inputs: Inputs
+    targets: np.ndarray | Rows
+    weights: np.ndarray | Rows
+
+
+def run_stages(
+    task,
+    stages: list[Stage],
+    data: TrainingData,
+    validation: Inputs,
+    trainer: Trainer,
+    pooler_is_random: bool = False,
+) -> tuple[list[dict], BestState]:
+    """Trains a task model through the stages and leaves it at its best.
+
+    Args:
+        task: task model, such as `SequenceClassifier`.
+        stages: what to train, in order.
+        data: training data.
+        validation: inputs of the validation data.
+        trainer: what the stages share.
+        pooler_is_random: the checkpoint had no pooler: never freeze it.
+
+    Returns:
+        A record of each stage (for `metrics.json`) and the best state.
+    """
+    best, records = BestState(), []
+    for number, stage in enumerate(stages):
+        if stage.epochs == 0:
+            continue
+        set_trainable(task, stage.blocks, pooler_is_random)
+        records.append(
+            _run_stage(task, stage, number, data, validation, trainer, best)
+        )
+    unfreeze(task)
+    if best.stage is None:
+        raise RunFailed(
+            f"No epoch gave a finite {trainer.monitor} and loss on the "
+            "validation data; lower the learning rate."
+        )
+    return records, best
+
+
+def set_trainable(task, blocks: int | None, pooler_is_random: bool = False):
+    """Freezes all but the head and the top `blocks` blocks (None: nothing).
+
+    The pooler belongs to the encoder and is frozen with its last block,
+    unless its weights are random.
+    """
+    unfreeze(task)
+    encoder = task.encoder
+    if not task.reads_first_token:
+        encoder.pooler.trainable = False  # a tagger never runs it
+    if blocks is None:
+        return
+    if blocks > encoder.num_layers:
+        raise ValueError(
+            f"`blocks` must be at most {encoder.num_layers}, the blocks of "
+            f"the encoder. Received: blocks={blocks}"
+        )
+    frozen = encoder.num_layers - blocks
+    encoder.embeddings.trainable = False
+    for block in encoder.blocks[:frozen]:
+        block.trainable = False
+    if blocks == 0:
+        encoder.pooler.trainable = pooler_is_random and task.reads_first_token
+        if encoder.final_norm is not None:
+            encoder.final_norm.trainable = False
+
+
+def unfreeze(model):
+    """Makes every weight of a model trainable.
+
+    On TensorFlow an attribute that already has a value is not set again, so
+    `trainable = True` would stop at the first layer that is trainable itself,
+    whatever is frozen below it.
+    """
+    model.trainable = False
+    model.trainable = True
+
+
+def count_parameters(variables) -> int:
+    """Number of scalars in a list of variables."""
+    return int(sum(np.prod(v.shape) for v in variables))
+
+
+def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
+    started = time.perf_counter()
+    frozen = {v.path: _digest(v) for v in task.non_trainable_weights}
+    trainable = count_parameters(task.trainable_weights)
+    say(
+        f"Stage {stage.name}: {trainable:,} of "
+        f"{count_parameters(task.weights):,} parameters train, "
+        f"up to {stage.epochs} epochs at {stage.learning_rate:g}"
+    )
+    part, data, validation = _prepare(task, stage, data, validation, trainer)
+    prepared = time.perf_counter() - started
+    best.keep(part)
+    batches = Batches(
+        data.inputs,
+        data.targets,
+        data.weights,
+        trainer.batch_size,
+        trainer.seed + number,
+    )
+    _compile(part, stage, len(batches) * stage.epochs, task, trainer)
+    watch = Validation(part, stage, validation, trainer, best)
+    part.fit(
+        batches,
+        epochs=stage.epochs,
+        shuffle=False,  # `Batches` does, and knows the right order
+        verbose=0,
+        callbacks=[watch, *trainer.callbacks],
+    )
+    best.restore(part)
+    if isinstance(part, StandardisedHead):
+        part.fold()
+    _check_frozen(task, frozen, stage)
+    return {
+        "name": stage.name,
+        "trainable_parameters": trainable,
+        "epochs": len(watch.history),
+        "learning_rate": stage.learning_rate,
+        "seconds": round(time.perf_counter() - started, 2),
+        "feature_seconds": round(prepared, 2),
+        "padding_share": round(batches.padding_share, 4),
+        "shapes": batches.shapes,
+        "history": watch.history,
+        "validation": max(
+            watch.history, key=lambda metrics: rank(metrics, trainer.monitor)
+        ),
+    }
+
+
+def _prepare(task, stage, data, validation, trainer):
+    """The part of the model to train, with its data and validation inputs."""
+    if stage.blocks is None:
+        return task, data, validation
+    cut = task.encoder.num_layers - stage.blocks
+    rows = len(data.inputs) + len(validation)
+    with Progress(f"{stage.name}: frozen part, once", rows) as progress:
+        inputs, validation = (
+            compute_states(task, some, cut, trainer.batch_size, progress.add)
+            for some in (data.inputs, validation)
+        )
+    part = Above(task, cut)
+    if stage.blocks == 0 and not task.encoder.pooler.trainable:
+        inputs = head_features(task, inputs)
+        part = StandardisedHead(task, inputs)
+        part.unfold()
+        inputs = part.standardise(inputs)
+        validation = part.standardise(head_features(task, validation))
+    return part, dataclasses.replace(data, inputs=inputs), validation
+
+
+def _compile(part, stage, total_steps, task, trainer):
+    """A fresh optimizer and schedule: nothing carries over from a stage."""
+    optimizer = make_optimizer(
+        part.trainable_variables,
+        stage.learning_rate,
+        total_steps,
+        warmup=stage.warmup,
+        weight_decay=trainer.weight_decay,
+        clip_norm=trainer.clip_norm,
+        layer_decay=stage.layer_decay,
+        num_layers=task.encoder.num_layers,
+        scale_loss=task.encoder.dtype_policy.name == "mixed_float16",
+    )
+    part.compile(optimizer=optimizer, loss=trainer.loss)
+
+
+def _digest(variable) -> int:
+    return zlib.crc32(np.ascontiguousarray(variable.numpy()).view("uint8"))
+
+
+def _check_frozen(task, digests, stage):
+    for variable in task.non_trainable_weights:
+        if _digest(variable) != digests[variable.path]:
+            raise RuntimeError(
+                f"Stage {stage.name} changed the frozen {variable.path}."
+            )

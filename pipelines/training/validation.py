@@ -1,0 +1,88 @@
+"""What happens between two epochs: score, report, keep the best, stop."""
+
+import time
+
+import keras
+import numpy as np
+
+from pipelines.console import Progress, say
+from pipelines.training.batching import predict_rows
+
+
+class Validation(keras.callbacks.Callback):
+    """Scores the validation data after each epoch, keeps the best, stops.
+
+    Args:
+        part: the model that is trained.
+        stage: `pipelines.training.stages.Stage`.
+        validation: `Inputs` of `part`.
+        trainer: `pipelines.training.stages.Trainer`.
+        best: `BestState`.
+
+    Attributes:
+        history: a dict of numbers for each epoch.
+    """
+
+    def __init__(self, part, stage, validation, trainer, best):
+        super().__init__()
+        self.part = part
+        self.stage = stage
+        self.validation = validation
+        self.trainer = trainer
+        self.best = best
+        self.history = []
+        self.since_best = 0
+        self.lowest_loss = np.inf
+        self.bar = None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.started = time.perf_counter()
+        title = f"{self.stage.name} epoch {epoch + 1}/{self.stage.epochs}"
+        self.bar = Progress(title, self.params["steps"])
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.bar.add(1)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.bar.close()
+        trained = time.perf_counter() - self.started
+        outputs = [None] * len(self.validation)
+        for rows, some in predict_rows(
+            self.part, self.validation, self.trainer.batch_size
+        ):
+            for row, output in zip(rows, some, strict=True):
+                outputs[row] = output
+        scores = self.trainer.score(outputs)
+        metrics = {
+            "epoch": epoch + 1,
+            "train_loss": float(logs["loss"]),
+            # The tables by class come once, at the end of the run.
+            **{k: v for k, v in scores.items() if isinstance(v, int | float)},
+            "seconds": round(trained, 2),
+        }
+        self.history.append(metrics)
+        improved = self.best.offer(
+            self.part, metrics, self.trainer.monitor, self.stage.name, epoch + 1
+        )
+        self._report(metrics, improved)
+        # On little validation data the metric moves in steps; the loss tells
+        # sooner that there is more to come.
+        if improved or metrics["loss"] < self.lowest_loss:
+            self.since_best = 0
+        else:
+            self.since_best += 1
+        self.lowest_loss = min(self.lowest_loss, metrics["loss"])
+        patience = self.stage.patience
+        if patience is not None and self.since_best >= patience:
+            self.part.stop_training = True
+
+    def _report(self, metrics, improved):
+        if self.stage.patience is not None and not improved:
+            return  # a long stage tells only of progress
+        monitor = self.trainer.monitor
+        say(
+            f"  epoch {metrics['epoch']}: train loss "
+            f"{metrics['train_loss']:.4f}, validation loss "
+            f"{metrics['loss']:.4f}, {monitor} {metrics[monitor]:.4f}"
+            + (" (best so far)" if improved else "")
+        )

@@ -1,0 +1,77 @@
+"""From logits to labels and scores."""
+
+import numpy as np
+import pytest
+
+from pipelines.classification.decisions import (
+    decide,
+    multi_label_choice,
+    score,
+    thresholds_of,
+    to_scores,
+)
+
+pytestmark = pytest.mark.backend_free
+LABELS = ("a", "b", "c")
+
+
+def test_one_label_gets_the_largest_probability():
+    scores = to_scores(np.array([[0.0, 2.0, 1.0]], "float32"), "single_label")
+    (result,) = decide(scores, LABELS, {"problem": "single_label"})
+    assert result["label"] == "b"
+    assert list(result["scores"]) == list(LABELS)
+    assert sum(result["scores"].values()) == pytest.approx(1)
+    assert result["score"] == max(result["scores"].values())
+    expected = np.exp([0, 2, 1]) / np.exp([0, 2, 1]).sum()
+    assert list(result["scores"].values()) == pytest.approx(list(expected))
+
+
+def test_several_labels_get_independent_probabilities():
+    scores = to_scores(np.array([[0.0, 2.0, -3.0]]), "multi_label")
+    (result,) = decide(scores, LABELS, {"problem": "multi_label"})
+    assert result["labels"] == ["a", "b"]
+    assert list(result["scores"].values()) == pytest.approx(
+        [0.5, 0.880797, 0.047426], abs=1e-6
+    )
+
+
+def test_saved_thresholds_decide():
+    settings = {"problem": "multi_label", "thresholds": [0.9, 0.1, 0.5]}
+    scores = np.array([[0.8, 0.2, 0.4]])
+    assert decide(scores, LABELS, settings)[0]["labels"] == ["b"]
+
+
+def test_a_threshold_that_is_just_reached_is_reached():
+    chosen = multi_label_choice(np.array([[0.5, 0.4]]), np.array([0.5, 0.5]))
+    assert chosen.tolist() == [[True, False]]
+
+
+def test_where_nothing_is_reached_the_nearest_label_stands_in():
+    chosen = multi_label_choice(np.array([[0.6, 0.3]]), np.array([0.9, 0.4]))
+    assert chosen.tolist() == [[False, True]]
+
+
+def test_without_saved_thresholds_one_half_decides():
+    assert thresholds_of({}, LABELS).tolist() == [0.5, 0.5, 0.5]
+
+
+def test_a_regression_gives_its_value():
+    scores = to_scores(np.array([[-1.5]], "float32"), "regression")
+    assert decide(scores, ("score",), {"problem": "regression"}) == [
+        {"score": -1.5}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("problem", "gold", "metric"),
+    [
+        ("single_label", ["a"], "accuracy"),
+        ("multi_label", [("a",)], "micro_f1"),
+        ("regression", [0.9], "r2"),
+    ],
+)
+def test_each_problem_has_its_metrics(problem, gold, metric):
+    scores = np.array([[0.9, 0.05, 0.05]])
+    found = score(gold, scores, LABELS, {"problem": problem})
+    assert metric in found
+    assert "loss" in found

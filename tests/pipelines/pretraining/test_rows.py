@@ -1,0 +1,135 @@
+"""Sentences to rows: packing, cutting, pairs that are what they say."""
+
+import numpy as np
+import pytest
+
+from keras_encoder.tokenizer import Tokenizer
+from pipelines.errors import InputError
+from pipelines.pretraining.rows import sentence_pairs, single_texts
+from pipelines.pretraining.sentence_rows import pack, tokenise_documents
+from tests.pipelines.tiny import TOPICS, vocabulary
+
+pytestmark = pytest.mark.backend_free
+
+WORDS = sorted(word for words in TOPICS.values() for word in words)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.from_vocabulary(vocabulary())
+
+
+def documents(count=12, sentences=7, seed=1):
+    """Documents whose sentences are all different."""
+    rng = np.random.default_rng(seed)
+    return [
+        [
+            " ".join(rng.choice(WORDS, rng.integers(2, 6)))
+            for _ in range(1 + sentences * (i % 3 > 0))
+        ]
+        for i in range(count)
+    ]
+
+
+def plain(tokenizer, ids):
+    return tokenizer.backend.decode(list(ids), skip_special_tokens=False)
+
+
+def test_sentences_keep_their_ids_documents_and_word_starts(tokenizer):
+    found = tokenise_documents(
+        tokenizer, [["hoof hxof", "sun"], [], ["pie"]], longest=9
+    )
+    assert found.ends.tolist() == [2, 2, 3]
+    assert [*found.document(1)] == []
+    assert [*found.document(2)] == [2]
+    ids = tokenizer.encode(["hoof hxof"])[0].ids[1:-1]
+    assert found.ids[0].tolist() == ids
+    assert found.starts[0].tolist() == [True, True, False, False, False]
+
+
+def test_a_long_sentence_is_cut_between_words_if_it_can_be(tokenizer):
+    text = "hoof hxof sun abcdefghij"
+    found = tokenise_documents(tokenizer, [[text]], longest=4)
+    pieces = [found.ids[i].tolist() for i in range(len(found.ids))]
+    assert sum(pieces, []) == tokenizer.encode([text])[0].ids[1:-1]
+    assert [len(piece) for piece in pieces] == [1, 4, 1, 4, 4, 2]
+    starts = [found.starts[i].tolist()[0] for i in range(len(pieces))]
+    assert starts == [True, True, True, True, False, False]
+
+
+def test_packs_are_whole_sentences_of_one_document_that_fit(tokenizer):
+    sentences = tokenise_documents(tokenizer, documents(), longest=10)
+    packs = pack(sentences, room=10)
+    numbers = [number for _, some in packs for number in some]
+    assert numbers == [*range(len(sentences.ids))]
+    for (index, some), (after, further) in zip(packs, packs[1:], strict=False):
+        assert {*some} <= {*sentences.document(index)}
+        length = sentences.ids.lengths[some.start : some.stop].sum()
+        assert length <= 10
+        following = sentences.ids.lengths[further.start]
+        assert after != index or length + following > 10
+
+
+def test_single_texts_stand_between_the_special_tokens(tokenizer):
+    text = [["hoof sun", "pie"], ["mango"]]
+    sentences = tokenise_documents(tokenizer, text, longest=6)
+    rows = single_texts(sentences, tokenizer, 8)(np.random.default_rng(0))
+    assert rows.is_random is None
+    ids = rows.inputs.columns["token_ids"]
+    assert [plain(tokenizer, ids[i]) for i in range(2)] == [
+        "[CLS] hoof sun pie [SEP]",
+        "[CLS] mango [SEP]",
+    ]
+    assert rows.starts[0].tolist() == [False, True, True, True, False]
+
+
+def test_half_of_the_pairs_follow_each_other_and_no_random_one_does(tokenizer):
+    texts = documents(count=30)
+    sentences = tokenise_documents(tokenizer, texts, longest=8)
+    draw = sentence_pairs(sentences, tokenizer, 19)
+    whole = [" ".join(document) for document in texts]
+    cuts, rows_seen = set(), []
+    for seed in range(5):
+        rows = draw(np.random.default_rng(seed))
+        count = len(rows.is_random)
+        assert rows.is_random.sum() == count // 2
+        for row in range(count):
+            ids = rows.inputs.columns["token_ids"][row]
+            segments = rows.inputs.columns["segment_ids"][row]
+            assert len(ids) == len(segments) == len(rows.starts[row]) <= 19
+            text = plain(tokenizer, ids)
+            first, second, rest = text[6:].split(" [SEP]")
+            assert rest == ""
+            assert text.startswith("[CLS] ")
+            border = ids.tolist().index(tokenizer.backend.token_to_id("[SEP]"))
+            assert segments.tolist() == [0] * (border + 1) + [1] * (
+                len(ids) - border - 1
+            )
+            follows = any(first + second in document for document in whole)
+            assert follows == (rows.is_random[row] == 0)
+            cuts.add(border)
+        rows_seen.append(rows.inputs.columns["token_ids"].values.tobytes())
+    assert len(set(rows_seen)) == 5  # drawn anew
+    assert len(cuts) > 5
+
+
+def test_a_text_found_everywhere_never_counts_as_random(tokenizer):
+    """Where all others begin like what follows, the pair follows."""
+    texts = [["hoof", "sun"], ["sun"], ["sun"]]
+    sentences = tokenise_documents(tokenizer, texts, longest=3)
+    draw = sentence_pairs(sentences, tokenizer, 9)
+    for seed in range(10):
+        assert draw(np.random.default_rng(seed)).is_random.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([["hoof", "sun"]], "found 1 documents"),
+        ([["hoof"], ["sun"]], "of one sentence each"),
+    ],
+)
+def test_texts_without_pairs_are_refused(tokenizer, texts, found):
+    sentences = tokenise_documents(tokenizer, texts, longest=3)
+    with pytest.raises(InputError, match=f"--next-sentence.*{found}"):
+        sentence_pairs(sentences, tokenizer, 9)

@@ -1,0 +1,302 @@
+"""Every word one label, every piece in one window, whatever the words."""
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from keras_encoder.tokenizer import Tokenizer
+from pipelines.tagging.alignment import (
+    gather,
+    make_windows,
+    split_text,
+    split_words,
+    token_rows,
+)
+from pipelines.training.batching import choose_lengths
+from tests.pipelines.tiny import vocabulary
+
+pytestmark = pytest.mark.backend_free
+
+TOKENIZER = Tokenizer.from_vocabulary(vocabulary())
+# One piece, several, none (zero-width, soft hyphen, blank), over the limit of
+# 100 characters, more pieces than a window has room for, unknown, and what
+# looks like a separator.
+WORDS = st.sampled_from(
+    [
+        "the",
+        "abc",
+        "zqx.",
+        "\u200b",
+        "\xad",
+        " ",
+        "",
+        "x" * 120,
+        "abcdefghij" * 4,
+        "🙂",
+        "日本語",
+        "a b",
+        "[SEP]",
+        "e\u0301",
+    ]
+)
+SENTENCES = st.lists(st.lists(WORDS, max_size=30), max_size=4)
+GIVEN = hypothesis.settings(max_examples=30, deadline=None)
+
+
+def windows_of(sentences, max_length=12, stride=None, documents=None):
+    split = split_words(TOKENIZER, sentences)
+    return make_windows(TOKENIZER, split, max_length, stride, documents)
+
+
+def ids_of(windows):
+    """Token ids of each window."""
+    ids = windows.inputs.columns["token_ids"]
+    return [ids[i] for i in range(len(ids))]
+
+
+def texts_of(windows):
+    """Tokens of each window, without [CLS] and [SEP]."""
+    return [
+        [TOKENIZER.backend.id_to_token(int(i)) for i in ids[1:-1]]
+        for ids in ids_of(windows)
+    ]
+
+
+@hypothesis.given(SENTENCES)
+@GIVEN
+def test_every_word_has_a_piece(sentences):
+    for words, sentence in zip(
+        sentences, split_words(TOKENIZER, sentences), strict=True
+    ):
+        assert sentence.num_words == len(words)
+        assert sorted(set(sentence.words.tolist())) == list(range(len(words)))
+        assert (np.diff(sentence.words) >= 0).all()
+        assert sentence.offsets.shape == (len(sentence.pieces), 2)
+
+
+@hypothesis.given(SENTENCES)
+@GIVEN
+def test_words_keep_their_own_pieces(sentences):
+    """Whatever stands before a word, its pieces are those it has alone."""
+    for words, sentence in zip(
+        sentences, split_words(TOKENIZER, sentences), strict=True
+    ):
+        for number, word in enumerate(words):
+            alone = split_words(TOKENIZER, [[word]])[0].pieces
+            found = sentence.pieces[sentence.words == number]
+            assert found.tolist() == alone.tolist()
+
+
+def test_a_word_that_the_tokenizer_drops_is_the_unknown_token():
+    sentence = split_words(TOKENIZER, [["\u200b", "the", ""]])[0]
+    unknown = TOKENIZER.unk_id
+    the = TOKENIZER.backend.token_to_id("the")
+    assert sentence.pieces.tolist() == [unknown, the, unknown]
+
+
+@hypothesis.given(
+    SENTENCES, st.integers(3, 14), st.none() | st.integers(0, 11), st.booleans()
+)
+@GIVEN
+def test_every_piece_counts_in_one_window(
+    sentences, max_length, stride, context
+):
+    hypothesis.assume(stride is None or stride < max_length - 2)
+    documents = [0] * len(sentences) if context else None
+    windows = windows_of(sentences, max_length, stride, documents)
+    pieces = np.concatenate(
+        [
+            np.zeros(0, int),
+            *(s.pieces for s in split_words(TOKENIZER, sentences)),
+        ]
+    )
+    targets = np.concatenate([np.zeros(0, int), *windows.targets])
+    assert sorted(targets.tolist()) == list(range(len(pieces)))
+    assert windows.num_pieces == len(pieces)
+    assert windows.is_first.sum() == sum(map(len, sentences))
+    for ids, places, some in zip(
+        ids_of(windows), windows.places, windows.targets, strict=True
+    ):
+        assert len(ids) <= max_length
+        assert ids[places].tolist() == pieces[some].tolist()
+        specials = {places_of: ids[places_of] for places_of in (0, -1)}
+        assert list(specials.values()) == [2, 3]
+        assert not {0, len(ids) - 1} & set(places.tolist())
+
+
+@hypothesis.given(
+    st.integers(1, 60), st.integers(3, 14), st.none() | st.integers(0, 11)
+)
+@GIVEN
+def test_every_word_is_read_where_it_has_most_context(
+    count, max_length, stride
+):
+    hypothesis.assume(stride is None or stride < max_length - 2)
+    windows = windows_of([["the"] * count], max_length, stride)
+    spans = []
+    for ids, places, pieces in zip(
+        ids_of(windows), windows.places, windows.targets, strict=True
+    ):
+        start = pieces[0] - places[0] + 1 if len(pieces) else None
+        spans.append((start, len(ids) - 2))
+    for (start, length), pieces in zip(spans, windows.targets, strict=True):
+        for piece in pieces:
+            own = margin(piece, start, length, count)
+            for other, size in spans:
+                if other is not None and other <= piece < other + size:
+                    assert own >= margin(piece, other, size, count)
+
+
+def margin(piece, start, length, total):
+    """Pieces to the nearer end of a window that is a cut."""
+    end = start + length
+    left = piece - start if start else np.inf
+    right = end - piece if end < total else np.inf
+    return min(left, right)
+
+
+def test_windows_of_a_cut_sentence_start_at_a_word():
+    words = ["ab", "cde", "f", "gh", "ijk", "l"] * 8
+    windows = windows_of([words], max_length=12)
+    assert len(windows.places) > 3
+    for tokens in texts_of(windows):
+        assert not tokens[0].startswith("##")
+
+
+def test_no_sentences_and_no_words():
+    assert len(windows_of([]).inputs) == 0
+    assert windows_of([]).num_pieces == 0
+    empty = windows_of([[], ["the"], []])
+    assert [len(places) for places in empty.places] == [0, 1, 0]
+
+
+def test_no_window_is_padded_beyond_what_the_model_reads():
+    windows = windows_of([["the"] * 100], max_length=13)
+    shapes = choose_lengths(
+        windows.inputs.lengths, longest=windows.inputs.longest
+    )
+    assert max(shapes) == 13
+
+
+@hypothesis.given(SENTENCES, st.integers(3, 14))
+@GIVEN
+def test_outputs_come_back_to_their_pieces(sentences, max_length):
+    windows = windows_of(sentences, max_length)
+    outputs = [
+        np.pad(ids[:, None].astype("float32"), [(0, 3), (0, 0)])
+        for ids in ids_of(windows)
+    ]
+    # In any order, as batches of similar length come.
+    pairs = [([i], [outputs[i]]) for i in reversed(range(len(outputs)))]
+    found = gather(windows, pairs, 1)
+    expected = [
+        piece
+        for sentence in split_words(TOKENIZER, sentences)
+        for piece in sentence.pieces
+    ]
+    assert found[:, 0].tolist() == expected
+
+
+@hypothesis.given(SENTENCES, st.integers(3, 14), st.booleans())
+@GIVEN
+def test_values_stand_on_first_pieces_and_nowhere_else(
+    sentences, max_length, context
+):
+    documents = [0] * len(sentences) if context else None
+    windows = windows_of(sentences, max_length, documents=documents)
+    values = np.arange(1, 1 + sum(map(len, sentences)))
+    rows = token_rows(windows, values, "int32")
+    assert sorted(rows.values[rows.values > 0].tolist()) == values.tolist()
+    by_piece = gather(
+        windows,
+        [([i], [rows[i][:, None]]) for i in range(len(rows))],
+        1,
+    )[:, 0]
+    assert by_piece[windows.is_first].tolist() == values.tolist()
+    assert not by_piece[~windows.is_first].any()
+
+
+def test_context_never_crosses_a_document():
+    """The words of a document are letters that no other document has."""
+    sentences = [list("ab"), list("cd"), [], list("mn"), list("op"), list("yz")]
+    documents = [0, 0, 0, 1, 1, 2]
+    own = [set("abcd"), set("mnop"), set("yz")]
+    windows = windows_of(sentences, 20, documents=documents)
+    for tokens, document in zip(texts_of(windows), documents, strict=True):
+        assert set(tokens) == own[document]
+
+
+def test_context_is_what_stands_beside_the_sentence():
+    sentences = [list("abcd"), list("ef"), list("ghij")]
+    windows = windows_of(sentences, 8, documents=[0, 0, 0])
+    assert texts_of(windows) == [
+        list("abcdef"),
+        list("cdefgh"),
+        list("efghij"),
+    ]
+    assert [p.tolist() for p in windows.places] == [
+        [1, 2, 3, 4],
+        [3, 4],
+        [3, 4, 5, 6],
+    ]
+
+
+def test_one_side_takes_the_room_that_the_other_leaves():
+    sentences = [list("abcdef"), list("g"), list("h")]
+    windows = windows_of(sentences, 8, documents=[0, 0, 0])
+    assert texts_of(windows)[1] == list("cdefgh")
+
+
+def test_context_of_a_cut_sentence_stands_at_its_ends():
+    sentences = [list("abc"), list("zebra" * 4), list("xyz")]
+    windows = windows_of(sentences, 12, stride=3, documents=[0, 0, 0])
+    joined = "".join(sentences[1])
+    for tokens in texts_of(windows)[1:-1]:
+        inner = "".join(tokens).removeprefix("abc").removesuffix("xyz")
+        assert inner.rstrip("xyz") in joined
+    assert "".join(texts_of(windows)[-2]).endswith("raxyz")
+
+
+TEXTS = {
+    "🙂🙂 the zoo": ["🙂🙂", "the", "zoo"],
+    "e\u0301ab the\u0301": ["e\u0301ab", "the\u0301"],
+    "z\xadoo ok": ["z\xadoo", "ok"],
+    "a\u200bb c": ["a\u200bb", "c"],
+    "日本 a語": ["日", "本", "a", "語"],
+    "Don't, A.B!": ["Don", "'", "t", ",", "A", ".", "B", "!"],
+    "press [SEP] now": ["press", "[", "SEP", "]", "now"],
+    "": [],
+    " \t\u200b\n ": [],
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_offsets_slice_the_original_text(text):
+    sentence = split_text(TOKENIZER, [text])[0]
+    words = [
+        text[
+            sentence.offsets[sentence.words == i][0, 0] : sentence.offsets[
+                sentence.words == i
+            ][-1, 1]
+        ]
+        for i in range(sentence.num_words)
+    ]
+    assert words == TEXTS[text]
+
+
+@hypothesis.given(st.text(max_size=30))
+@GIVEN
+def test_offsets_lie_in_the_text_in_order(text):
+    sentence = split_text(TOKENIZER, [text])[0]
+    starts, ends = sentence.offsets.T
+    assert (starts < ends).all()
+    assert (ends <= len(text)).all()
+    assert (np.diff(starts) >= 0).all()
+    assert sorted(set(sentence.words.tolist())) == list(
+        range(sentence.num_words)
+    )
+
+
+def test_no_texts():
+    assert split_text(TOKENIZER, []) == []
