@@ -108,10 +108,15 @@ def _by_split(specs: list[str]) -> dict[str, str]:
 
 def run(command: str, options) -> None:
     """Imports the backend and the recipe, and runs it."""
-    from pipelines.backend import choose_backend, import_keras
+    from pipelines.backend import (
+        choose_backend,
+        import_keras,
+        keep_freed_memory,
+    )
     from pipelines.console import say
 
     choose_backend()
+    keep_freed_memory()
     say(import_keras())
     module, _ = COMMANDS[command]
     getattr(importlib.import_module(module), command)(options)
