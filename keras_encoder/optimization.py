@@ -106,6 +106,7 @@ def make_optimizer(
     layer_decay=1.0,
     num_layers=0,
     scale_loss=False,
+    steps_per_update=1,
 ):
     """AdamW as BERT is fine-tuned with: schedule, clipping, exclusions.
 
@@ -115,7 +116,7 @@ def make_optimizer(
     Args:
         variables: the variables that will be trained.
         learning_rate: float. Peak of the schedule.
-        total_steps: int. Steps of the whole training.
+        total_steps: int. Updates of the whole training.
         warmup: float in [0, 1). Share of the steps before the peak.
         weight_decay: float. Decoupled decay, times the learning rate a step.
         clip_norm: float or None. Largest norm of all gradients together;
@@ -125,6 +126,8 @@ def make_optimizer(
         scale_loss: bool. Scale the loss, so that gradients in float16 do not
             vanish; Keras does so by itself only where the whole model has
             that policy.
+        steps_per_update: int. Calls whose gradients are averaged into one
+            update, for batches that are too large to be taken at once.
 
     Reference:
         [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101)
@@ -136,6 +139,9 @@ def make_optimizer(
         weight_decay=weight_decay,
         global_clipnorm=clip_norm or _NEVER_CLIPS,
         epsilon=1e-8,
+        gradient_accumulation_steps=(
+            steps_per_update if steps_per_update > 1 else None
+        ),
     )
     if layer_decay == 1.0:
         optimizer = keras.optimizers.AdamW(**arguments)

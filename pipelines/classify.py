@@ -6,6 +6,7 @@
 Leaves a model folder that `predict`, `evaluate` and transformers open.
 """
 
+import functools
 import time
 
 import keras
@@ -17,10 +18,13 @@ from pipelines.classification import decisions
 from pipelines.classification.metrics import fit_thresholds
 from pipelines.classification.texts import (
     check_segments,
+    cut_of,
     predict_scores,
     score_texts,
+    text_logits,
     tokenise,
 )
+from pipelines.classification.windows import NONE, combine
 from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import label_names
@@ -64,14 +68,21 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         InputError: if an option or the data are wrong; before training.
     """
     started = time.perf_counter()
+    _check_windows(options)
     output = choose_output(options.output, options.overwrite, "classify")
     splits = read_splits(options)
     labels = label_names(splits.train) or ("score",)
     weights = _example_weights(options, splits.train, labels)
+    settings = {
+        "task": "classify",
+        "problem": options.problem,
+        "max_length": options.max_length,
+        "windows": options.windows,
+        "stride": options.stride,
+    }
     if options.dry_run:
-        _, report = _tokenise_splits(
-            tokenizer_of(options.encoder), splits, options.max_length
-        )
+        tokenizer = tokenizer_of(options.encoder)
+        _, report = _tokenise_splits(tokenizer, splits, settings)
         return None, {"task": "classify", "data": report}
 
     start = load_pretrained(options)
@@ -79,15 +90,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     model = SequenceClassifier(
         start.encoder, len(labels), dropout=start.encoder.dropout
     )
-    settings = {
-        "task": "classify",
-        "problem": options.problem,
-        "max_length": options.max_length,
-    }
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
-    inputs, report = _tokenise_splits(
-        start.tokenizer, splits, options.max_length
-    )
+    inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
     stages, best = _train(fine_tuned, options, start, inputs, splits, weights)
     if options.problem == "multi_label":
         _fit_thresholds(fine_tuned, splits.validation, options.batch_size)
@@ -114,6 +118,8 @@ def _train(fine_tuned, options, start, inputs, splits, weights):
 
     def score(outputs):
         outputs = np.stack(outputs) * deviation + mean
+        owners = inputs["validation"].owners
+        outputs = text_logits(outputs, owners, fine_tuned.settings)
         scores = decisions.to_scores(outputs, options.problem)
         return decisions.score(gold, scores, labels, fine_tuned.settings)
 
@@ -127,6 +133,9 @@ def _train(fine_tuned, options, start, inputs, splits, weights):
             loss=make_loss(options),
             score=score,
             monitor=MONITOR[options.problem],
+            combine=functools.partial(
+                combine, how=options.windows, problem=options.problem
+            ),
         ),
         start.pooler_is_random,
     )
@@ -162,11 +171,16 @@ def make_loss(options: ClassifyOptions) -> keras.losses.Loss:
     """The loss of a problem, as a mean over the weights of the examples.
 
     Class weights, and the rows that fill up the last batch, change the
-    divisor, too.
+    divisor, too. With windows the weights themselves make it a mean
+    (`WindowBatches`).
     """
-    if options.problem == "single_label":
-        return SmoothCrossentropy(options.label_smoothing, options.focal)
     mean = {"reduction": "mean_with_sample_weight"}
+    if options.windows != NONE:
+        mean = {"reduction": "sum_over_batch_size"}
+    if options.problem == "single_label":
+        return SmoothCrossentropy(
+            options.label_smoothing, options.focal, **mean
+        )
     if options.problem == "regression":
         return keras.losses.MeanSquaredError(**mean)
     if options.focal:
@@ -186,15 +200,37 @@ def _check_pairs(encoder, splits):
         check_segments(encoder)
 
 
-def _tokenise_splits(tokenizer, splits, max_length):
+def _check_windows(options):
+    half = (options.max_length - 2) // 2
+    if options.windows == NONE and options.stride is not None:
+        raise InputError(
+            "--stride: of the windows that --windows mean, max or vote makes."
+        )
+    if (options.stride or 0) > half:
+        raise InputError(
+            f"--stride {options.stride}: expected at most half of a window's "
+            f"tokens, here {half}."
+        )
+
+
+def _tokenise_splits(tokenizer, splits, settings):
     """`Inputs` by split, and the data report, which is printed, too."""
     inputs, parts = {}, {}
+    max_length, cut = settings["max_length"], cut_of(settings)
     for name in PARTS:
         if examples := getattr(splits, name):
-            inputs[name], counts = tokenise(tokenizer, examples, max_length)
+            inputs[name], counts = tokenise(
+                tokenizer, examples, max_length, cut
+            )
             parts[name] = Part(examples.labels, examples.hashes, counts)
     report = data_report(parts, max_length)
     say(*report_lines(report))
+    over = report["train"]["over_length"]
+    if cut is None and over["rows"]:
+        say(
+            f"  {over['share']:.1%} of the training texts are cut; --windows "
+            "mean reads them whole."
+        )
     return inputs, report
 
 

@@ -4,8 +4,9 @@ import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from keras import ops
 
-from pipelines.classification import decisions
+from pipelines.classification import decisions, windows
 from pipelines.console import Progress
 from pipelines.data.examples import TextExample
 from pipelines.data.scratch import ScratchArray
@@ -23,7 +24,10 @@ _ROOM_FOR_PAIR = 5
 
 
 def tokenise(
-    tokenizer, examples: Sequence[TextExample], max_length: int
+    tokenizer,
+    examples: Sequence[TextExample],
+    max_length: int,
+    cut: windows.Cut | None = None,
 ) -> tuple[Inputs, TokenCounts]:
     """Tokenises once, in parallel chunks; many tokens are kept on disk.
 
@@ -31,10 +35,11 @@ def tokenise(
         tokenizer: `keras_encoder.tokenizer.Tokenizer`.
         examples: texts or pairs of texts.
         max_length: tokens to keep, special tokens included.
+        cut: None, or how longer texts become windows.
 
     Returns:
-        `Inputs` with `token_ids` and, for pairs, `segment_ids`; and what was
-        counted.
+        `Inputs` with `token_ids` and, for pairs, `segment_ids`, and with
+        `owners` if there may be windows; and what was counted.
     """
     has_pairs = have_pairs(examples)
     if has_pairs and max_length < _ROOM_FOR_PAIR:
@@ -45,18 +50,29 @@ def tokenise(
     special = tokenizer.backend.num_special_tokens_to_add(has_pairs)
     ids, segments = ScratchArray("int32"), ScratchArray("int32")
     kept, lengths, unknown = array.array("i"), array.array("i"), 0
+    owned = array.array("i")  # windows of each text
     with Progress("tokenise", len(examples)) as progress:
         for chunk in _chunks(examples):
             texts = [e.text for e in chunk]
             pairs = [e.text_pair for e in chunk] if has_pairs else None
-            encodings = tokenizer.encode(texts, pairs, max_length)
-            rows = [np.array(e.ids, "int32") for e in encodings]
+            if cut is None:
+                encodings = tokenizer.encode(texts, pairs, max_length)
+                full = _full_lengths(tokenizer, encodings, texts, pairs)
+                lengths.extend(full)
+                rows = [np.array(e.ids, "int32") for e in encodings]
+                types = [e.type_ids for e in encodings]
+            else:
+                encodings = tokenizer.encode(texts, pairs)
+                lengths.extend(map(len, encodings))
+                found = [cut.windows(e) for e in encodings]
+                owned.extend(len(some) for some, _ in found)
+                rows = [row for some, _ in found for row in some]
+                types = [row for _, some in found for row in some]
             ids.append(np.concatenate(rows))
             if has_pairs:
-                segments.append(np.concatenate([e.type_ids for e in encodings]))
+                segments.append(np.concatenate(types))
             kept.extend(map(len, rows))
             unknown += sum(int((r == tokenizer.unk_id).sum()) for r in rows)
-            lengths.extend(_full_lengths(tokenizer, encodings, texts, pairs))
             progress.add(len(chunk))
     kept = np.array(kept, "int64")
     columns = {"token_ids": Rows(ids, kept)}
@@ -67,9 +83,13 @@ def tokenise(
         special=special,
         read=int(kept.sum()) - special * len(kept),
         unknown=unknown,
+        windows=None if cut is None else np.array(owned, "int64"),
     )
+    owners = None
+    if cut is not None:
+        owners = np.repeat(np.arange(len(owned)), owned)
     pad_values = {"token_ids": tokenizer.pad_id}
-    return Inputs(columns, pad_values, longest=max_length), counts
+    return Inputs(columns, pad_values, max_length, owners), counts
 
 
 def _chunks(examples: Sequence[TextExample]) -> Iterator[list[TextExample]]:
@@ -116,18 +136,46 @@ def predict_scores(
     batch_size: int = 32,
 ) -> np.ndarray:
     """Probabilities (or values) of each example, (texts, classes)."""
+    settings = fine_tuned.settings
     inputs, _ = tokenise(
-        fine_tuned.tokenizer, examples, fine_tuned.settings["max_length"]
+        fine_tuned.tokenizer,
+        examples,
+        settings["max_length"],
+        cut_of(settings),
     )
     if "segment_ids" in inputs.columns:
         check_segments(fine_tuned.model.encoder)
-    logits = np.empty((len(examples), len(fine_tuned.labels)), "float32")
-    with Progress("predict", len(examples)) as progress:
+    logits = np.empty((len(inputs), len(fine_tuned.labels)), "float32")
+    with Progress("predict", len(inputs)) as progress:
         for rows, some in predict_rows(
             fine_tuned.model, inputs, batch_size, progress.add
         ):
             logits[rows] = some
-    return decisions.to_scores(logits, fine_tuned.settings["problem"])
+    logits = text_logits(logits, inputs.owners, settings)
+    return decisions.to_scores(logits, settings["problem"])
+
+
+def cut_of(settings: dict) -> windows.Cut | None:
+    """How a model with these settings reads long texts; None cuts them."""
+    if settings.get("windows", windows.NONE) == windows.NONE:
+        return None
+    return windows.Cut(settings["max_length"], settings.get("stride"))
+
+
+def text_logits(
+    logits: np.ndarray, owners: np.ndarray | None, settings: dict
+) -> np.ndarray:
+    """Logits (texts, classes) from those of the rows of `Inputs`."""
+    if owners is None:
+        return logits
+    combined = windows.combine(
+        logits,
+        owners.astype("int32"),
+        int(owners[-1]) + 1,
+        settings["windows"],
+        settings["problem"],
+    )
+    return ops.convert_to_numpy(combined)
 
 
 def score_texts(

@@ -91,6 +91,11 @@ class FineTuneOptions(RunOptions):
         "random weights such as bert-tiny",
         is_path=True,
     )
+    stride: int | None = option(
+        None,
+        "tokens that the windows of a long text share (default: a quarter)",
+        range=NOT_NEGATIVE,
+    )
     adapt_epochs: int = option(
         100,
         "most epochs with a frozen encoder; 0 skips this stage",
@@ -154,6 +159,12 @@ class ClassifyOptions(FineTuneOptions):
     skip_unlabelled: bool = option(
         False, "leave out rows without a label instead of stopping"
     )
+    windows: str = option(
+        "none",
+        "read texts beyond --max-length in windows, and take the mean or the "
+        "largest of their logits or let them vote; none cuts",
+        choices=("none", "mean", "max", "vote"),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,11 +196,6 @@ class TagOptions(FineTuneOptions):
     )
     finetune_learning_rate: float = same_option(
         FineTuneOptions, "finetune_learning_rate", default=1e-4
-    )
-    stride: int | None = option(
-        None,
-        "tokens that the windows of a long sentence share (default: a quarter)",
-        range=NOT_NEGATIVE,
     )
     document_context: bool = option(
         False, "let a sentence see its neighbours in the document"

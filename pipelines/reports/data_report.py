@@ -22,12 +22,15 @@ class TokenCounts:
         special: how many of these are special tokens.
         read: tokens of all texts that the model reads, special ones aside.
         unknown: how many of those are the unknown token.
+        windows: int array (texts,): in how many windows each text is read;
+            None where what is too long is cut.
     """
 
     lengths: np.ndarray
     special: int
     read: int
     unknown: int
+    windows: np.ndarray | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,10 +59,11 @@ def data_report(parts: dict[str, Part], max_length: int) -> dict:
         `max_length` and, by split, `rows`, `labels` (rows by name; of numbers
         `smallest`, `mean` and `largest`), `tokens` (`median`, `p95`,
         `longest`; special ones included), `over_length` (`rows`, `share`
-        and the `tokens` beyond), `unknown_share` of the tokens that are read,
-        `empty` (rows without a token), `repeated` (rows whose text an earlier
-        row of the split has) and `also_in` (rows whose text an earlier split
-        has: what leaks).
+        and the `tokens` beyond), `windows` if there may be some (`rows` that
+        have several, and windows in `total`), `unknown_share` of the tokens
+        that are read, `empty` (rows without a token), `repeated` (rows whose
+        text an earlier row of the split has) and `also_in` (rows whose text
+        an earlier split has: what leaks).
     """
     report, seen = {}, {}
     for name, part in parts.items():
@@ -75,6 +79,7 @@ def data_report(parts: dict[str, Part], max_length: int) -> dict:
                 "share": len(over) / max(1, rows),
                 "tokens": int((over - max_length).sum()),
             },
+            **_windows(part.tokens.windows),
             "unknown_share": part.tokens.unknown / max(1, part.tokens.read),
             "empty": int((lengths <= part.tokens.special).sum()),
             "repeated": rows - len(distinct),
@@ -108,6 +113,14 @@ def report_lines(report: dict) -> list[str]:
         (
             "tokens beyond",
             [p["over_length"]["tokens"] for p in parts.values()],
+        ),
+        *(
+            (title, [p["windows"][key] for p in parts.values()])
+            for title, key in (
+                ("rows in several windows", "rows"),
+                ("windows of all rows", "total"),
+            )
+            if all("windows" in p for p in parts.values())
         ),
         ("[UNK]", [f"{p['unknown_share']:.2%}" for p in parts.values()]),
         ("rows without a token", [p["empty"] for p in parts.values()]),
@@ -148,6 +161,13 @@ def _lengths(lengths: np.ndarray) -> dict:
         "p95": int(np.percentile(lengths, 95, method="inverted_cdf")),
         "longest": int(lengths.max()),
     }
+
+
+def _windows(windows: np.ndarray | None) -> dict:
+    if windows is None:
+        return {}
+    several = int((windows > 1).sum())
+    return {"windows": {"rows": several, "total": int(windows.sum())}}
 
 
 def _label_rows(parts: dict) -> list[tuple[str, list]]:

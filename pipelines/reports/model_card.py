@@ -39,6 +39,8 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
     ]
     labels = ", ".join(f"`{label}`" for label in metrics["labels"])
     what = f"Labels: {labels}. " if labels else ""
+    how = settings.get("windows", "none")
+    more = "" if how == "none" else f" at once; longer texts in windows ({how})"
     text = "The [MASK] ..." if metrics["task"] == "pretrain" else "..."
     return "\n".join(
         [
@@ -48,7 +50,7 @@ def model_card(metrics: dict, settings: dict, options: dict) -> str:
             "",
             f"# {title}",
             "",
-            f"{what}Reads {settings['max_length']} tokens.",
+            f"{what}Reads {settings['max_length']} tokens{more}.",
             "",
             f"## Scores on the {part} data",
             "",

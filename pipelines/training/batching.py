@@ -58,11 +58,14 @@ class Inputs:
         columns: name -> `Rows`, or an array whose first axis is the example.
         pad_values: name -> what fills the end of a short row; 0 if absent.
         longest: no row is padded to more, since the model takes no more.
+        owners: int array (rows,), where the rows are windows of texts: the
+            text of each, from 0, in order. None: a row is an example.
     """
 
     columns: dict[str, Rows | np.ndarray]
     pad_values: dict[str, int] = dataclasses.field(default_factory=dict)
     longest: int | None = None
+    owners: np.ndarray | None = None
 
     def __len__(self):
         return len(next(iter(self.columns.values())))
@@ -189,6 +192,8 @@ class Batches(keras.utils.PyDataset):
         seed: int.
         shapes: padded lengths; None chooses them from the rows.
     """
+
+    steps_per_update = 1
 
     def __init__(self, inputs, targets, weights, batch_size, seed, shapes=None):
         super().__init__()

@@ -125,7 +125,7 @@ def compute_states(
         states = empty_array((len(inputs), 1, task.encoder.hidden_dim))
         for rows, some in outputs:
             states[rows] = some
-        return Inputs({"states": states})
+        return Inputs({"states": states}, owners=inputs.owners)
     lengths = inputs.lengths
     total = int(lengths.sum())
     flat = empty_array((total, task.encoder.hidden_dim))
@@ -133,7 +133,7 @@ def compute_states(
     for rows, some in outputs:
         for row, padded in zip(rows, some, strict=True):
             flat[ends[row] - lengths[row] : ends[row]] = padded[: lengths[row]]
-    return Inputs({"states": Rows(flat, lengths)})
+    return Inputs({"states": Rows(flat, lengths)}, owners=inputs.owners)
 
 
 def head_features(task, inputs: Inputs) -> Inputs:
@@ -155,7 +155,8 @@ def head_features(task, inputs: Inputs) -> Inputs:
         states = encoder.encode(some[:, None], start=encoder.num_layers)
         features = keras.ops.convert_to_numpy(task.features(states))
         some[:] = features.reshape(some.shape)
-    return Inputs({"features": _like(column, values)})
+    features = {"features": _like(column, values)}
+    return Inputs(features, owners=inputs.owners)
 
 
 def _chunks(values):

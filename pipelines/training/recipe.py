@@ -151,17 +151,20 @@ def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
     ]
 
 
-def make_trainer(options: FineTuneOptions, loss, score, monitor) -> Trainer:
+def make_trainer(
+    options: FineTuneOptions, loss, score, monitor, combine=None
+) -> Trainer:
     """What the stages share: the options' values and the recipe's own parts.
 
     Args:
         options: of the recipe.
-        loss, score, monitor: as in `Trainer`.
+        loss, score, monitor, combine: as in `Trainer`.
     """
     return Trainer(
         loss=loss,
         score=score,
         monitor=monitor,
+        combine=combine,
         batch_size=options.batch_size,
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,

@@ -20,6 +20,7 @@ from pipelines.training.features import (
     head_features,
 )
 from pipelines.training.validation import Validation
+from pipelines.training.windows import Combined, WindowBatches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,11 +54,13 @@ class Trainer:
     """What all stages of a run share.
 
     Attributes:
-        loss: Keras loss on logits; its mean must be over the weights.
+        loss: Keras loss on logits; its mean must be over the weights, or
+            over the batch where rows are windows (`WindowBatches`).
         score: (outputs by row) -> metrics of the validation data, a dict with
             `loss` and the metric named by `monitor`; larger is better.
         monitor: the metric that chooses the best state.
-        batch_size: examples a step.
+        combine: where rows are windows of texts, as in `Combined`.
+        batch_size: examples an update.
         weight_decay, clip_norm: as in `make_optimizer`.
         seed: of the shuffling.
         callbacks: more Keras callbacks, for every stage.
@@ -66,6 +69,7 @@ class Trainer:
     loss: keras.losses.Loss
     score: Callable[[list[np.ndarray]], dict]
     monitor: str
+    combine: Callable | None = None
     batch_size: int = 32
     weight_decay: float = 0.01
     clip_norm: float = 1.0
@@ -175,16 +179,19 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
     part, data, validation = _prepare(task, stage, data, validation, trainer)
     prepared = time.perf_counter() - started
     best.keep(part)
-    batches = Batches(
+    in_windows = data.inputs.owners is not None
+    batches = (WindowBatches if in_windows else Batches)(
         data.inputs,
         data.targets,
         data.weights,
         trainer.batch_size,
         trainer.seed + number,
     )
-    _compile(part, stage, len(batches) * stage.epochs, task, trainer)
+    fitted = Combined(part, trainer.combine) if in_windows else part
+    _compile(fitted, stage, batches, task, trainer)
+    # Scores the windows one by one; whoever scores them combines them.
     watch = Validation(part, stage, validation, trainer, best)
-    part.fit(
+    fitted.fit(
         batches,
         epochs=stage.epochs,
         shuffle=False,  # `Batches` does, and knows the right order
@@ -232,12 +239,13 @@ def _prepare(task, stage, data, validation, trainer):
     return part, dataclasses.replace(data, inputs=inputs), validation
 
 
-def _compile(part, stage, total_steps, task, trainer):
+def _compile(part, stage, batches, task, trainer):
     """A fresh optimizer and schedule: nothing carries over from a stage."""
     optimizer = make_optimizer(
         part.trainable_variables,
         stage.learning_rate,
-        total_steps,
+        len(batches) * stage.epochs // batches.steps_per_update,
+        steps_per_update=batches.steps_per_update,
         warmup=stage.warmup,
         weight_decay=trainer.weight_decay,
         clip_norm=trainer.clip_norm,

@@ -74,7 +74,7 @@ class Validation(keras.callbacks.Callback):
         self.lowest_loss = min(self.lowest_loss, metrics["loss"])
         patience = self.stage.patience
         if patience is not None and self.since_best >= patience:
-            self.part.stop_training = True
+            self.model.stop_training = True
 
     def _report(self, metrics, improved):
         if self.stage.patience is not None and not improved:

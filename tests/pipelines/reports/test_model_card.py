@@ -38,6 +38,12 @@ def test_the_header_is_that_of_the_hub():
     assert found["base_model"] == "minilm-l6"
 
 
+def test_windows_are_told():
+    card = model_card(METRICS, {**SETTINGS, "windows": "max"}, OPTIONS)
+    assert "128 tokens at once; longer texts in windows (max)." in card
+    assert "windows" not in model_card(METRICS, SETTINGS, OPTIONS)
+
+
 def test_a_tagger_is_called_one():
     settings = {**SETTINGS, "task": "tag"}
     card = model_card({**METRICS, "task": "tag"}, settings, OPTIONS)
