@@ -15,11 +15,10 @@ import numpy as np
 from keras_encoder.heads import SequenceClassifier
 from keras_encoder.losses import SmoothCrossentropy
 from pipelines.classification import decisions
-from pipelines.classification.metrics import fit_thresholds
+from pipelines.classification.calibration import fit_decisions
 from pipelines.classification.texts import (
     check_segments,
     cut_of,
-    predict_scores,
     score_texts,
     text_logits,
     tokenise,
@@ -68,7 +67,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         InputError: if an option or the data are wrong; before training.
     """
     started = time.perf_counter()
-    _check_windows(options)
+    _check_options(options)
     output = choose_output(options.output, options.overwrite, "classify")
     splits = read_splits(options)
     labels = label_names(splits.train) or ("score",)
@@ -93,10 +92,12 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
     inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
     stages, best = _train(fine_tuned, options, start, inputs, splits, weights)
-    if options.problem == "multi_label":
-        _fit_thresholds(fine_tuned, splits.validation, options.batch_size)
     found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
     found["data"] = report
+    if fitted := fit_decisions(
+        fine_tuned, inputs["validation"], splits.validation.labels, options
+    ):
+        found["calibration"] = fitted
     for part in PARTS[1:]:
         if examples := getattr(splits, part):
             found[part] = score_texts(fine_tuned, examples, options.batch_size)
@@ -200,7 +201,12 @@ def _check_pairs(encoder, splits):
         check_segments(encoder)
 
 
-def _check_windows(options):
+def _check_options(options):
+    if options.problem != "single_label" and options.target_accuracy:
+        raise InputError(
+            "--target-accuracy: only for --problem single_label, found "
+            f"{options.problem}."
+        )
     half = (options.max_length - 2) // 2
     if options.windows == NONE and options.stride is not None:
         raise InputError(
@@ -232,13 +238,6 @@ def _tokenise_splits(tokenizer, splits, settings):
             "mean reads them whole."
         )
     return inputs, report
-
-
-def _fit_thresholds(fine_tuned, examples, batch_size):
-    probabilities = predict_scores(fine_tuned, examples, batch_size)
-    gold = labels_of(examples)
-    fitted = fit_thresholds(gold, probabilities, fine_tuned.labels)
-    fine_tuned.settings["thresholds"] = fitted.tolist()
 
 
 def _targets(problem, examples, labels):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+from pipelines.classification.decisions import with_abstention
 from pipelines.classification.texts import score_texts
 from pipelines.console import say
 from pipelines.data.labels import (
@@ -47,6 +48,10 @@ def _evaluate(options):
             f"--model {options.model}: expected a classifier or a tagger, "
             "found a masked LM; `pretrain` scores it on held-out texts."
         )
+    fine_tuned = dataclasses.replace(
+        fine_tuned,
+        settings=with_abstention(fine_tuned.settings, options.abstain_below),
+    )
     if fine_tuned.settings["task"] == "tag":
         examples = _read_sentences(options, fine_tuned)
         metrics = score_sentences(fine_tuned, examples, options.batch_size)

@@ -1,10 +1,12 @@
 """Labels for new texts, in their order, as JSON lines."""
 
+import dataclasses
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
 
+from pipelines.classification.decisions import with_abstention
 from pipelines.classification.texts import text_results
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.jsonl import parse_object
@@ -48,6 +50,8 @@ def predict(options: PredictOptions) -> None:
 
 def _results(options, examples):
     fine_tuned = read_model_folder(options.model)
+    settings = with_abstention(fine_tuned.settings, options.abstain_below)
+    fine_tuned = dataclasses.replace(fine_tuned, settings=settings)
     yield from predict_stream(
         fine_tuned, examples, options.batch_size, options.aggregation
     )

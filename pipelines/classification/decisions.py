@@ -3,6 +3,7 @@
 import numpy as np
 
 from pipelines.classification import metrics
+from pipelines.errors import InputError
 
 
 def to_scores(logits: np.ndarray, problem: str) -> np.ndarray:
@@ -23,10 +24,12 @@ def decide(
     Args:
         scores: (texts, classes), from `to_scores`.
         labels: names in the order of the columns.
-        settings: of the model folder: `problem`, `thresholds`.
+        settings: of the model folder: `problem`, `thresholds`,
+            `abstain_below`.
 
     Returns:
-        `{"label", "score", "scores": {label: probability}}`; with several
+        `{"label", "score", "scores": {label: probability}}`, the label None
+        where the score is below `abstain_below`; with several
         labels a text `{"labels", "scores"}`, where the most likely label
         stands in for an empty decision; for a regression `{"score"}`.
     """
@@ -34,9 +37,13 @@ def decide(
         return [{"score": float(row[0])} for row in scores]
     named = [dict(zip(labels, map(float, row), strict=True)) for row in scores]
     if settings["problem"] == "single_label":
-        best = scores.argmax(axis=-1)
+        best, least = scores.argmax(axis=-1), abstain_below(settings)
         return [
-            {"label": labels[i], "score": row[labels[i]], "scores": row}
+            {
+                "label": labels[i] if row[labels[i]] >= least else None,
+                "score": row[labels[i]],
+                "scores": row,
+            }
             for i, row in zip(best, named, strict=True)
         ]
     chosen = multi_label_choice(scores, thresholds_of(settings, labels))
@@ -61,6 +68,11 @@ def thresholds_of(settings: dict, labels: tuple[str, ...]) -> np.ndarray:
     return np.asarray(settings.get("thresholds") or [0.5] * len(labels))
 
 
+def abstain_below(settings: dict) -> float:
+    """The score below which a text gets no label; 0 answers all."""
+    return settings.get("abstain_below") or 0.0
+
+
 def score(
     gold: list, scores: np.ndarray, labels: tuple[str, ...], settings: dict
 ) -> dict:
@@ -70,12 +82,43 @@ def score(
         gold: right label of each text (a tuple of labels, a float).
         scores: (texts, classes), from `to_scores`.
         labels: names in the order of the columns.
-        settings: of the model folder.
+        settings: of the model folder. With `abstain_below` there are also
+            `coverage`, the share of the texts that are answered, and
+            `answered_accuracy`, None if none is.
     """
     if settings["problem"] == "single_label":
-        return metrics.single_label_scores(gold, scores, labels)
+        found = metrics.single_label_scores(gold, scores, labels)
+        if least := abstain_below(settings):
+            found |= _answered(gold, scores, labels, least)
+        return found
     if settings["problem"] == "multi_label":
         thresholds = thresholds_of(settings, labels)
         chosen = multi_label_choice(scores, thresholds)
         return metrics.multi_label_scores(gold, scores, labels, chosen)
     return metrics.regression_scores(gold, scores[:, 0])
+
+
+def _answered(gold, scores, labels, least):
+    right = np.array(labels)[scores.argmax(axis=-1)] == np.array(gold)
+    answered = scores.max(axis=-1) >= least
+    return {
+        "coverage": float(answered.mean()),
+        "answered_accuracy": (
+            float(right[answered].mean()) if answered.any() else None
+        ),
+    }
+
+
+def with_abstention(settings: dict, least: float | None) -> dict:
+    """Settings with another `abstain_below`; None leaves the model's own.
+
+    Raises:
+        InputError: if the model has no one label to withhold.
+    """
+    if least is None:
+        return settings
+    if settings.get("problem") != "single_label":
+        raise InputError(
+            "--abstain-below: only of classifiers with one label a text."
+        )
+    return {**settings, "abstain_below": least}

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from sklearn import metrics
 
+_BINS = 15
 # Keeps the loss of a certain and wrong prediction finite.
 _LEAST = 1e-12
 
@@ -36,7 +37,7 @@ def single_label_scores(
         `majority_baseline` (the accuracy of always naming the most frequent
         gold label), `loss` (mean negative log-likelihood), `per_class` and
         `confusion_matrix` (rows gold, columns predicted, in the order of
-        `confusion_labels`).
+        `confusion_labels`), and the expected `calibration_error`.
     """
     predicted = [labels[i] for i in probabilities.argmax(axis=-1)]
     unknown = sorted(set(gold) - set(labels))
@@ -55,6 +56,9 @@ def single_label_scores(
         "matthews_correlation": float(matthews),
         "majority_baseline": max(counts.values()) / len(gold),
         "loss": _negative_log_likelihood(gold, probabilities, labels),
+        "calibration_error": calibration_error(
+            probabilities.max(axis=-1), np.array(predicted) == np.array(gold)
+        ),
         "per_class": {
             label: {
                 "precision": report[label]["precision"],
@@ -87,7 +91,8 @@ def multi_label_scores(
 
     Returns:
         `accuracy` (all labels of a text right), `micro_f1`, `macro_f1`,
-        `loss` (mean binary cross-entropy) and `per_class`.
+        `loss` (mean binary cross-entropy), `per_class` and the expected
+        `calibration_error` of the labels' probabilities.
     """
     unknown = sorted({name for names in gold for name in names} - set(labels))
     every = [*labels, *unknown]
@@ -110,6 +115,7 @@ def multi_label_scores(
         ),
         "macro_f1": float(f1[seen].mean()) if seen.any() else 0.0,
         "loss": float(loss),
+        "calibration_error": calibration_error(probabilities, known),
         "per_class": {
             label: {
                 "precision": float(precision[i]),
@@ -145,6 +151,25 @@ def regression_scores(gold: list[float], predicted: np.ndarray) -> dict:
         "r2": float(1 - error / gold.var()) if gold.std() > 0 else 0.0,
         "pearson": float(np.corrcoef(gold, predicted)[0, 1]) if varies else 0.0,
     }
+
+
+def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
+    """Expected calibration error over 15 bins of equal width.
+
+    `sum over bins of share(bin) * |accuracy(bin) - mean confidence(bin)|`.
+
+    Args:
+        confidence: (decisions,) of probabilities.
+        right: bool (decisions,): what was predicted with them came true.
+
+    Reference:
+        [Guo et al., 2017](https://arxiv.org/abs/1706.04599), equation 3
+    """
+    confidence = np.asarray(confidence, "float64").ravel()
+    right = np.asarray(right, "float64").ravel()
+    bins = np.minimum((confidence * _BINS).astype("int64"), _BINS - 1)
+    gaps = np.bincount(bins, confidence - right, minlength=_BINS)
+    return float(np.abs(gaps).sum() / max(1, len(confidence)))
 
 
 def fit_thresholds(

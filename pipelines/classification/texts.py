@@ -145,14 +145,22 @@ def predict_scores(
     )
     if "segment_ids" in inputs.columns:
         check_segments(fine_tuned.model.encoder)
+    logits = row_logits(fine_tuned, inputs, batch_size)
+    logits = text_logits(logits, inputs.owners, settings)
+    return decisions.to_scores(logits, settings["problem"])
+
+
+def row_logits(
+    fine_tuned: FineTuned, inputs: Inputs, batch_size: int
+) -> np.ndarray:
+    """Logits (rows, classes) of each row of `Inputs`, text or window."""
     logits = np.empty((len(inputs), len(fine_tuned.labels)), "float32")
     with Progress("predict", len(inputs)) as progress:
         for rows, some in predict_rows(
             fine_tuned.model, inputs, batch_size, progress.add
         ):
             logits[rows] = some
-    logits = text_logits(logits, inputs.owners, settings)
-    return decisions.to_scores(logits, settings["problem"])
+    return logits
 
 
 def cut_of(settings: dict) -> windows.Cut | None:

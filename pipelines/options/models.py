@@ -7,6 +7,7 @@ from pipelines.options.fields import (
     NOT_NEGATIVE,
     PRECISIONS,
     REQUIRED,
+    SHARE,
     option,
     same_option,
 )
@@ -35,6 +36,12 @@ class EvaluateOptions:
     tag: str | None = _for("tagger", TagOptions, "tag")
     data_dir: str | None = same_option(ClassifyOptions, "data_dir")
     batch_size: int = same_option(ClassifyOptions, "batch_size")
+    abstain_below: float | None = option(
+        None,
+        "classifier: give no label below this score; 0 answers all (default: "
+        "what the model was trained to)",
+        range=SHARE,
+    )
     output: str | None = option(None, "JSON file for the metrics")
 
 
@@ -87,6 +94,7 @@ class PredictOptions:
         "tagger: how pieces become entities, as in transformers",
         choices=("none", "simple", "first", "average", "max"),
     )
+    abstain_below: float | None = same_option(EvaluateOptions, "abstain_below")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -165,6 +165,12 @@ class ClassifyOptions(FineTuneOptions):
         "largest of their logits or let them vote; none cuts",
         choices=("none", "mean", "max", "vote"),
     )
+    target_accuracy: float | None = option(
+        None,
+        "give no label where the score is too low for the answers to be "
+        "right so often, as fitted on the validation data",
+        range=SHARE,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,6 +74,16 @@ def test_the_saved_model_is_the_best_of_all_epochs(trained):
     assert trained.metrics["validation"]["macro_f1"] == pytest.approx(best)
 
 
+def test_calibration_is_told_and_changes_no_decision(trained):
+    found = trained.metrics["calibration"]
+    assert 0.05 <= found["temperature"] <= 20
+    assert found["temperature"] != 1
+    after = found["calibration_error"]["after"]
+    validation = trained.metrics["validation"]
+    assert validation["calibration_error"] == pytest.approx(after, abs=1e-4)
+    assert "abstain_below" not in found
+
+
 def test_the_history_has_a_row_for_each_epoch(trained):
     with open(trained.folder / "history.csv", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
@@ -285,6 +295,21 @@ def test_texts_as_long_as_the_model_reads_are_not_padded_beyond(
     )
     _, metrics = classify(options)
     assert metrics["data"]["train"]["over_length"]["rows"] > 0
+
+
+def test_answers_are_withheld_as_the_validation_data_want_it(
+    head_only, tmp_path
+):
+    options = replace(head_only, target_accuracy=1.0, adapt_epochs=1)
+    fine_tuned, metrics = classify(options)
+    settings = read_json(tmp_path / "model" / "keras_encoder.json")
+    least = metrics["calibration"]["abstain_below"]
+    assert settings["abstain_below"] == least > 0
+    assert metrics["validation"]["coverage"] < 1
+    assert metrics["validation"]["answered_accuracy"] in (None, 1.0)
+    texts = [TextExample(text) for text, _ in rows()]
+    for result in predict_stream(fine_tuned, texts):
+        assert (result["label"] is None) == (result["score"] < least)
 
 
 def test_class_weights_pull_towards_the_heavy_class(head_only):

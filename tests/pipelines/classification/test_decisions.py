@@ -9,7 +9,9 @@ from pipelines.classification.decisions import (
     score,
     thresholds_of,
     to_scores,
+    with_abstention,
 )
+from pipelines.errors import InputError
 
 pytestmark = pytest.mark.backend_free
 LABELS = ("a", "b", "c")
@@ -75,3 +77,31 @@ def test_each_problem_has_its_metrics(problem, gold, metric):
     found = score(gold, scores, LABELS, {"problem": problem})
     assert metric in found
     assert "loss" in found
+
+
+def test_a_low_score_gets_no_label():
+    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    settings = {"problem": "single_label", "abstain_below": 0.6}
+    found = decide(scores, LABELS, settings)
+    assert [row["label"] for row in found] == [None, "b", "c"]
+    assert found[0]["score"] == 0.5
+    metrics = score(["a", "b", "a"], scores, LABELS, settings)
+    assert metrics["coverage"] == pytest.approx(2 / 3)
+    assert metrics["answered_accuracy"] == 0.5
+    assert metrics["accuracy"] == pytest.approx(2 / 3)  # of all texts
+    settings = {**settings, "abstain_below": 0.9}
+    metrics = score(["a", "b", "a"], scores, LABELS, settings)
+    assert (metrics["coverage"], metrics["answered_accuracy"]) == (0, None)
+
+
+def test_abstention_can_be_asked_for_or_switched_off():
+    one = {"problem": "single_label", "abstain_below": 0.6}
+    assert with_abstention(one, None) == one
+    assert with_abstention(one, 0.0)["abstain_below"] == 0
+    assert "coverage" not in score(
+        ["a"], np.eye(3)[:1], LABELS, with_abstention(one, 0.0)
+    )
+    for other in ({"problem": "multi_label"}, {"task": "tag"}):
+        assert with_abstention(other, None) == other
+        with pytest.raises(InputError, match="--abstain-below: only of class"):
+            with_abstention(other, 0.5)
