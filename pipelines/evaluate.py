@@ -1,10 +1,12 @@
 """Scores of a model folder on labelled data."""
 
+import contextlib
 import dataclasses
 import json
 
-from pipelines.classification.decisions import with_abstention
-from pipelines.classification.texts import score_texts
+from pipelines.classification.decisions import score, with_abstention
+from pipelines.classification.mistakes import text_mistakes
+from pipelines.classification.texts import predict_scores
 from pipelines.console import say
 from pipelines.data.labels import (
     compare_label_sets,
@@ -12,13 +14,15 @@ from pipelines.data.labels import (
     normalise_label,
 )
 from pipelines.data.readers import read_examples
+from pipelines.data.stored import StoredExamples
 from pipelines.data.tagged.reading import read_tagged
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
 from pipelines.outputs import new_file
+from pipelines.tagging.mistakes import sentence_mistakes
 from pipelines.tagging.schemes import detect_scheme
-from pipelines.tagging.sentences import score_sentences, to_inner
+from pipelines.tagging.sentences import label_examples, tag_scores, to_inner
 
 
 def evaluate(options: EvaluateOptions) -> dict:
@@ -33,15 +37,35 @@ def evaluate(options: EvaluateOptions) -> dict:
     Raises:
         InputError: if an option or the data are wrong.
     """
-    if options.output is None:
-        return _evaluate(options)
-    with new_file(options.output) as file:
-        metrics = _evaluate(options)
-        file.write(json.dumps(metrics, indent=2, ensure_ascii=False) + "\n")
+    if options.errors is not None and options.errors == options.output:
+        raise InputError(
+            f"--errors {options.errors}: expected another file than --output."
+        )
+    with contextlib.ExitStack() as stack:
+        # Both before anything is computed: a wrong path is told at once.
+        output, errors = (
+            path and stack.enter_context(new_file(path, name))
+            for name, path in (
+                ("--output", options.output),
+                ("--errors", options.errors),
+            )
+        )
+        metrics, mistakes = _evaluate(options)
+        if output:
+            output.write(
+                json.dumps(metrics, indent=2, ensure_ascii=False) + "\n"
+            )
+        if errors:
+            count = 0
+            for mistake in mistakes:
+                errors.write(json.dumps(mistake, ensure_ascii=False) + "\n")
+                count += 1
+            say(f"Mistakes: {count} of {metrics['rows']}")
     return metrics
 
 
 def _evaluate(options):
+    """The metrics, and an iterator over the mistakes."""
     fine_tuned = read_model_folder(options.model)
     if fine_tuned.settings["task"] == "pretrain":
         raise InputError(
@@ -54,32 +78,44 @@ def _evaluate(options):
     )
     if fine_tuned.settings["task"] == "tag":
         examples = _read_sentences(options, fine_tuned)
-        metrics = score_sentences(fine_tuned, examples, options.batch_size)
+        results = label_examples(fine_tuned, examples, options.batch_size)
+        gold = [example.tags for example in examples]
+        scheme = fine_tuned.settings["scheme"]
+        metrics = tag_scores(gold, [tags for tags, _ in results], scheme)
+        mistakes = sentence_mistakes(examples, results, scheme)
     else:
         examples = _read_texts(options, fine_tuned)
-        metrics = score_texts(fine_tuned, examples, options.batch_size)
+        scores = predict_scores(fine_tuned, examples, options.batch_size)
+        how = (scores, fine_tuned.labels, fine_tuned.settings)
+        metrics = score(examples.labels, *how)
+        mistakes = text_mistakes(examples, *how)
     metrics = {"rows": len(examples), **metrics}
     print(json.dumps(metrics, indent=2, ensure_ascii=False))
-    return metrics
+    return metrics, mistakes
 
 
 def _read_texts(options, fine_tuned):
     problem = fine_tuned.settings["problem"]
-    examples, left_out = [], 0
-    for row in read_examples(
-        options.data,
-        options.text,
-        options.text_pair,
-        options.label,
-        data_dir=options.data_dir,
-    ):
-        label = normalise_label(
-            row.label, problem, row.where, options.skip_unlabelled
-        )
-        if label is None:
-            left_out += 1
-        else:
-            examples.append(dataclasses.replace(row, label=label))
+    left_out = 0
+
+    def labelled():
+        nonlocal left_out
+        for row in read_examples(
+            options.data,
+            options.text,
+            options.text_pair,
+            options.label,
+            data_dir=options.data_dir,
+        ):
+            label = normalise_label(
+                row.label, problem, row.where, options.skip_unlabelled
+            )
+            if label is None:
+                left_out += 1
+            else:
+                yield dataclasses.replace(row, label=label)
+
+    examples = StoredExamples(labelled())
     if not examples:
         raise InputError(
             f"--data {options.data}: expected rows with a label, found none."

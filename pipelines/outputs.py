@@ -75,15 +75,19 @@ def new_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 @contextlib.contextmanager
-def new_file(path: str) -> Iterator[io.TextIOBase]:
+def new_file(path: str, option: str = "--output") -> Iterator[io.TextIOBase]:
     """Yields a UTF-8 file beside `path` that takes its place when closed.
+
+    Args:
+        path: of the file.
+        option: that named it, for messages.
 
     Raises:
         InputError: if the folder of `path` cannot be written.
     """
     target = pathlib.Path(path)
     if target.is_dir():
-        raise InputError(f"--output {path}: expected a file, found a folder.")
+        raise InputError(f"{option} {path}: expected a file, found a folder.")
     if target.exists() and not target.is_file():  # a pipe or device
         with open(target, "w", encoding="utf-8", newline="\n") as file:
             yield file
@@ -96,7 +100,7 @@ def new_file(path: str) -> Iterator[io.TextIOBase]:
         )
     except OSError as error:
         raise InputError(
-            f"--output {path}: cannot be written ({error})."
+            f"{option} {path}: cannot be written ({error})."
         ) from error
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:

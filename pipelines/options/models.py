@@ -43,6 +43,9 @@ class EvaluateOptions:
         range=SHARE,
     )
     output: str | None = option(None, "JSON file for the metrics")
+    errors: str | None = option(
+        None, "file for the mistakes as JSON lines, the worst first"
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -118,19 +118,29 @@ def score_sentences(
     Raises:
         InputError: if the model finds entities and the tags are no entities.
     """
-    scheme = fine_tuned.settings["scheme"]
-    if scheme != PLAIN:
+    results = label_examples(fine_tuned, examples, batch_size)
+    return tag_scores(
+        [example.tags for example in examples],
+        [tags for tags, _ in results],
+        fine_tuned.settings["scheme"],
+    )
+
+
+def label_examples(
+    fine_tuned: FineTuned, examples: list[TaggedExample], batch_size: int = 32
+) -> list[tuple[list[str], np.ndarray]]:
+    """`label_words` of sentences whose inner tags it is compared with.
+
+    Raises:
+        InputError: if the model finds entities and the tags are no entities.
+    """
+    if fine_tuned.settings["scheme"] != PLAIN:
         _check_entity_tags(examples)
-    results = label_words(
+    return label_words(
         fine_tuned,
         [example.tokens for example in examples],
         [example.document for example in examples],
         batch_size,
-    )
-    return tag_scores(
-        [example.tags for example in examples],
-        [tags for tags, _ in results],
-        scheme,
     )
 
 

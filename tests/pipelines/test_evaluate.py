@@ -95,3 +95,63 @@ def test_neighbours_are_sentences_of_one_document(tmp_path, monkeypatch):
 
     assert accuracy("many.conll", ["", "-DOCSTART- O", ""]) == 1.0
     assert accuracy("one.conll", [""]) < 0.9
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_mistakes_are_written_the_worst_first(run, tmp_path):
+    lines = [
+        {"text": text, "label": name, "id": i}
+        for i, (text, name) in enumerate(rows(12))
+    ]
+    lines.append({"text": "sun", "label": "kiwi", "id": 12})
+    data = write_jsonl(tmp_path / "a.jsonl", lines)
+    found = run(data, errors=str(tmp_path / "errors.jsonl"))
+    mistakes = read_lines(tmp_path / "errors.jsonl")
+    wrong = round((1 - found["accuracy"]) * found["rows"])
+    assert len(mistakes) == wrong > 0
+    assert mistakes[0]["id"] == 12
+    gold_scores = [row["gold_score"] for row in mistakes]
+    assert gold_scores == sorted(gold_scores)
+    for row in mistakes:
+        line = lines[row["id"]]
+        assert (row["text"], row["gold"]) == (line["text"], line["label"])
+        assert row["where"].endswith(f"a.jsonl:{row['id'] + 1}")
+        assert row["predicted"] != row["gold"]
+
+
+def test_mistakes_of_a_tagger_are_written(tmp_path, monkeypatch):
+    tagger = make_tagger(tmp_path / "bert")
+    monkeypatch.setattr(module, "read_model_folder", lambda path: tagger)
+    words = [*COMMON, *TOPICS["zebra"]]
+    (tags, _), (other, _) = label_words(tagger, [words, words[::-1]], [0, 1])
+    wrong = ["B-PER" if tag == "O" else "O" for tag in other]
+    lines = [*map(" ".join, zip(words, tags, strict=True)), ""]
+    lines += map(" ".join, zip(words[::-1], wrong, strict=True))
+    path = tmp_path / "gold.conll"
+    path.write_text("\n".join(lines), "utf-8")
+    errors = tmp_path / "errors.jsonl"
+    found = evaluate(
+        EvaluateOptions(model="t", data=str(path), errors=str(errors))
+    )
+    assert found["rows"] == 2
+    (mistake,) = read_lines(errors)
+    assert mistake["tokens"] == words[::-1]
+    assert mistake["wrong"] == list(range(len(words)))
+    assert mistake["where"].endswith(f"gold.conll:{len(words) + 2}")
+
+
+def test_the_mistakes_need_a_file_of_their_own(run, trained, tmp_path):
+    path = str(tmp_path / "one.json")
+    with pytest.raises(InputError, match="--errors .*another file than"):
+        run(trained.options.data, output=path, errors=path)
+    with pytest.raises(InputError, match="--errors .*found a folder"):
+        run(trained.options.data, errors=str(tmp_path))
+
+
+def test_texts_may_go_unanswered(run, trained):
+    found = run(trained.options.data, abstain_below=1.0)
+    assert (found["coverage"], found["answered_accuracy"]) == (0, None)
+    assert run(trained.options.data, abstain_below=0.01)["coverage"] == 1

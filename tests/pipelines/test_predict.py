@@ -251,3 +251,9 @@ def test_neighbours_do_not_change_a_score(trained):
     one = predict_scores(trained.fine_tuned, examples, 1)
     three = predict_scores(trained.fine_tuned, examples, 3)
     np.testing.assert_allclose(one, three, atol=1e-5)
+
+
+def test_a_low_score_gets_no_label(run):
+    (sure,) = run(text="stripe hoof herd")
+    (unsure,) = run(text="stripe hoof herd", abstain_below=1.0)
+    assert unsure == {**sure, "label": None}
