@@ -16,6 +16,7 @@ from keras_encoder.heads import SequenceClassifier
 from keras_encoder.losses import SmoothCrossentropy
 from pipelines.classification import decisions
 from pipelines.classification.calibration import fit_decisions
+from pipelines.classification.targets import example_weights, make_targets
 from pipelines.classification.texts import (
     check_segments,
     cut_of,
@@ -28,6 +29,7 @@ from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import label_names
 from pipelines.data.sources import Splits, load_splits
+from pipelines.data.splits import classes_of
 from pipelines.data.stored import have_pairs, labels_of
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
@@ -40,7 +42,6 @@ from pipelines.training.recipe import (
     make_stages,
     make_trainer,
     tokenizer_of,
-    weights_by_label,
 )
 from pipelines.training.stages import TrainingData, run_stages
 
@@ -71,7 +72,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     output = choose_output(options.output, options.overwrite, "classify")
     splits = read_splits(options)
     labels = label_names(splits.train) or ("score",)
-    weights = _example_weights(options, splits.train, labels)
+    weights = example_weights(options, splits.train, labels)
     settings = {
         "task": "classify",
         "problem": options.problem,
@@ -79,6 +80,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         "windows": options.windows,
         "stride": options.stride,
     }
+    if options.allow_empty:
+        settings["allow_empty"] = True
     if options.dry_run:
         tokenizer = tokenizer_of(options.encoder)
         _, report = _tokenise_splits(tokenizer, splits, settings)
@@ -101,6 +104,8 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     for part in PARTS[1:]:
         if examples := getattr(splits, part):
             found[part] = score_texts(fine_tuned, examples, options.batch_size)
+    if warning := decisions.one_sided(found["validation"]):
+        say(warning)
     metrics = finish(output, fine_tuned, options, stages, best, found, started)
     return fine_tuned, metrics
 
@@ -108,13 +113,16 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
 def _train(fine_tuned, options, start, inputs, splits, weights):
     """Runs the stages; their records and the best state, now the model's."""
     model, labels = fine_tuned.model, fine_tuned.labels
-    targets = _targets(options.problem, splits.train, labels)
+    targets = make_targets(options.problem, splits.train, labels)
     mean, deviation = 0.0, 1.0
     if options.problem == "regression":
         # A head learns these at the rates that suit classes; values of
         # hundreds it would never reach.
         mean, deviation = targets.mean(), targets.std() or 1.0
         targets = (targets - mean) / deviation
+    classes = None
+    if options.sampling == "balanced":
+        classes = classes_of(splits.train.labels)
     gold = labels_of(splits.validation)
 
     def score(outputs):
@@ -127,7 +135,7 @@ def _train(fine_tuned, options, start, inputs, splits, weights):
     result = run_stages(
         model,
         make_stages(options, start.is_random),
-        TrainingData(inputs["train"], targets, weights),
+        TrainingData(inputs["train"], targets, weights, classes),
         inputs["validation"],
         make_trainer(
             options,
@@ -202,10 +210,21 @@ def _check_pairs(encoder, splits):
 
 
 def _check_options(options):
-    if options.problem != "single_label" and options.target_accuracy:
+    for name, is_given, problem in (
+        ("target-accuracy", options.target_accuracy, "single_label"),
+        ("allow-empty", options.allow_empty, "multi_label"),
+    ):
+        if is_given and options.problem != problem:
+            raise InputError(
+                f"--{name}: only for --problem {problem}, found "
+                f"{options.problem}."
+            )
+    if options.sampling == "balanced" and (
+        options.class_weights or options.problem == "regression"
+    ):
         raise InputError(
-            "--target-accuracy: only for --problem single_label, found "
-            f"{options.problem}."
+            "--sampling balanced: of classes, and without --class-weights, "
+            "which would even them out once more."
         )
     half = (options.max_length - 2) // 2
     if options.windows == NONE and options.stride is not None:
@@ -238,31 +257,3 @@ def _tokenise_splits(tokenizer, splits, settings):
             "mean reads them whole."
         )
     return inputs, report
-
-
-def _targets(problem, examples, labels):
-    """Class ids (rows,); or multi-hot, or the value, (rows, classes)."""
-    column = {label: i for i, label in enumerate(labels)}
-    found = labels_of(examples)
-    if problem == "single_label":
-        return np.array([column[label] for label in found], "int32")
-    if problem == "regression":
-        return np.array(found, "float32")[:, None]
-    targets = np.zeros((len(found), len(labels)), "float32")
-    for row, names in zip(targets, found, strict=True):
-        row[[column[name] for name in names]] = 1.0
-    return targets
-
-
-def _example_weights(options, examples, labels):
-    """float32 (rows,): 1, or the weight of the example's class."""
-    if options.problem == "single_label":
-        found = labels_of(examples)
-        by_label = weights_by_label(options.class_weights, labels, found)
-        return np.array([by_label[label] for label in found], "float32")
-    if options.class_weights is not None:
-        raise InputError(
-            "--class-weights: only for --problem single_label, found "
-            f"{options.problem}."
-        )
-    return np.ones(len(examples), "float32")

@@ -4,7 +4,11 @@ import contextlib
 import dataclasses
 import json
 
-from pipelines.classification.decisions import score, with_abstention
+from pipelines.classification.decisions import (
+    one_sided,
+    score,
+    with_abstention,
+)
 from pipelines.classification.mistakes import text_mistakes
 from pipelines.classification.texts import predict_scores
 from pipelines.console import say
@@ -89,6 +93,8 @@ def _evaluate(options):
         how = (scores, fine_tuned.labels, fine_tuned.settings)
         metrics = score(examples.labels, *how)
         mistakes = text_mistakes(examples, *how)
+        if warning := one_sided(metrics):
+            say(warning)
     metrics = {"rows": len(examples), **metrics}
     print(json.dumps(metrics, indent=2, ensure_ascii=False))
     return metrics, mistakes

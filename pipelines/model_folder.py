@@ -42,10 +42,10 @@ class FineTuned:
         labels: names in the order of the logits; empty where these are
             tokens.
         settings: the content of `keras_encoder.json`: `task`, `max_length`;
-            of a classifier `problem`, `thresholds`, `abstain_below`,
-            `windows` and `stride`; of a tagger `scheme`, `stride`,
-            `document_context`, `constrained`, and `words`: how a raw text is
-            cut into words.
+            of a classifier `problem`, `thresholds`, `allow_empty`,
+            `abstain_below`, `windows` and `stride`; of a tagger `scheme`,
+            `stride`, `document_context`, `constrained`, and `words`: how a raw
+            text is cut into words.
     """
 
     model: keras.Model

@@ -25,13 +25,13 @@ def decide(
         scores: (texts, classes), from `to_scores`.
         labels: names in the order of the columns.
         settings: of the model folder: `problem`, `thresholds`,
-            `abstain_below`.
+            `allow_empty`, `abstain_below`.
 
     Returns:
         `{"label", "score", "scores": {label: probability}}`, the label None
-        where the score is below `abstain_below`; with several
-        labels a text `{"labels", "scores"}`, where the most likely label
-        stands in for an empty decision; for a regression `{"score"}`.
+        where the score is below `abstain_below`; with several labels a text
+        `{"labels", "scores"}`, where the most likely label stands in for an
+        empty decision unless `allow_empty`; for a regression `{"score"}`.
     """
     if settings["problem"] == "regression":
         return [{"score": float(row[0])} for row in scores]
@@ -46,7 +46,7 @@ def decide(
             }
             for i, row in zip(best, named, strict=True)
         ]
-    chosen = multi_label_choice(scores, thresholds_of(settings, labels))
+    chosen = multi_label_choice(scores, labels, settings)
     return [
         {"labels": [labels[i] for i in np.flatnonzero(row)], "scores": by_name}
         for row, by_name in zip(chosen, named, strict=True)
@@ -54,10 +54,16 @@ def decide(
 
 
 def multi_label_choice(
-    probabilities: np.ndarray, thresholds: np.ndarray
+    probabilities: np.ndarray, labels: tuple[str, ...], settings: dict
 ) -> np.ndarray:
-    """Which labels apply, (texts, labels) of bool; at least one a text."""
+    """Which labels apply, (texts, labels) of bool.
+
+    At least one a text, unless the settings have `allow_empty`.
+    """
+    thresholds = thresholds_of(settings, labels)
     chosen = probabilities >= thresholds
+    if settings.get("allow_empty"):
+        return chosen
     empty = ~chosen.any(axis=1)
     chosen[empty, (probabilities - thresholds)[empty].argmax(axis=1)] = True
     return chosen
@@ -92,10 +98,31 @@ def score(
             found |= _answered(gold, scores, labels, least)
         return found
     if settings["problem"] == "multi_label":
-        thresholds = thresholds_of(settings, labels)
-        chosen = multi_label_choice(scores, thresholds)
+        chosen = multi_label_choice(scores, labels, settings)
         return metrics.multi_label_scores(gold, scores, labels, chosen)
     return metrics.regression_scores(gold, scores[:, 0])
+
+
+def one_sided(metrics: dict) -> str | None:
+    """A warning if a classifier has one answer for everything.
+
+    Args:
+        metrics: from `score`.
+    """
+    labels = metrics.get("confusion_labels", [])
+    named = np.sum(metrics.get("confusion_matrix", []), axis=0)
+    if len(labels) < 2 or np.count_nonzero(named) != 1:
+        return None
+    label = labels[int(np.argmax(named))]
+    gold = np.sum(metrics["confusion_matrix"], axis=1)
+    if np.count_nonzero(gold) < 2:
+        return None  # rightly so
+    return (
+        f'Warning: all {named.sum()} texts are called "{label}"; the most '
+        f"frequent label alone is right {metrics['majority_baseline']:.1%} of "
+        "the time. More epochs, another learning rate, --sampling balanced or "
+        "--class-weights balanced may help."
+    )
 
 
 def _answered(gold, scores, labels, least):

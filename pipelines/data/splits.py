@@ -34,7 +34,7 @@ def stratified_split(
         raise InputError(f"seed: expected 0 or more, found {seed}.")
     if not isinstance(examples, StoredExamples):
         examples = StoredExamples(examples)
-    classes = _classes(examples.labels)
+    classes = classes_of(examples.labels)
     every_row = np.arange(len(examples))
     for groups in (_groups(examples.hashes), every_row):
         part_of = _draw(classes, groups, shares, seed)
@@ -122,7 +122,7 @@ def _strata(classes: np.ndarray, groups: np.ndarray) -> list[np.ndarray]:
     return [np.array(strata[names]) for names in sorted(strata)]
 
 
-def _classes(labels: list) -> np.ndarray:
+def classes_of(labels: list) -> np.ndarray:
     """The number of each row's class: of several labels the rarest one's.
 
     Numbers are of no class; the classes are numbered in the order of names.

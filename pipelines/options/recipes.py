@@ -165,6 +165,15 @@ class ClassifyOptions(FineTuneOptions):
         "largest of their logits or let them vote; none cuts",
         choices=("none", "mean", "max", "vote"),
     )
+    sampling: str = option(
+        "all",
+        "texts of an epoch: all once, or balanced: as many of each label (of "
+        "several, a text's rarest)",
+        choices=("all", "balanced"),
+    )
+    allow_empty: bool = option(
+        False, "multi_label: let a text have no label at all"
+    )
     target_accuracy: float | None = option(
         None,
         "give no label where the score is too low for the answers to be "

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
+from pipelines.training.sampling import draw_rows
+
 # Each shape is one compiled program on JAX and XLA.
 MAX_SHAPES = 8
 # Rows are sorted by length inside groups of so many batches: enough to pad
@@ -191,15 +193,26 @@ class Batches(keras.utils.PyDataset):
         batch_size: int.
         seed: int.
         shapes: padded lengths; None chooses them from the rows.
+        classes: as in `draw_rows`.
     """
 
     steps_per_update = 1
 
-    def __init__(self, inputs, targets, weights, batch_size, seed, shapes=None):
+    def __init__(
+        self,
+        inputs,
+        targets,
+        weights,
+        batch_size,
+        seed,
+        shapes=None,
+        classes=None,
+    ):
         super().__init__()
         self.inputs = inputs
         self.targets = targets
         self.weights = weights
+        self.classes = classes
         self.batch_size = min(batch_size, len(inputs))
         self.generator = np.random.default_rng(seed)
         self.shapes = shapes
@@ -208,13 +221,16 @@ class Batches(keras.utils.PyDataset):
         self.on_epoch_end()
 
     def on_epoch_end(self):
-        self.plan = plan_batches(
-            self.inputs.lengths,
-            len(self.inputs),
+        rows = draw_rows(len(self.inputs), self.classes, self.generator)
+        lengths = self.inputs.lengths
+        plan = plan_batches(
+            None if lengths is None else lengths[rows],
+            len(rows),
             self.batch_size,
             self.shapes,
             self.generator,
         )
+        self.plan = [(rows[some], length) for some, length in plan]
 
     def __len__(self):
         return len(self.plan)
@@ -237,7 +253,8 @@ class Batches(keras.utils.PyDataset):
         if self.inputs.lengths is None:
             return 0.0
         padded = sum(self.batch_size * length for _, length in self.plan)
-        return 1.0 - float(self.inputs.lengths.sum()) / padded
+        tokens = sum(self.inputs.lengths[rows].sum() for rows, _ in self.plan)
+        return 1.0 - float(tokens) / padded
 
 
 def predict_rows(

@@ -79,11 +79,16 @@ class Trainer:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingData:
-    """Inputs with their targets and the weight of each target."""
+    """Inputs with their targets and the weight of each target.
+
+    `classes` is None, or the class of each example: then an epoch has as many
+    of each.
+    """
 
     inputs: Inputs
     targets: np.ndarray | Rows
     weights: np.ndarray | Rows
+    classes: np.ndarray | None = None
 
 
 def run_stages(
@@ -186,6 +191,7 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
         data.weights,
         trainer.batch_size,
         trainer.seed + number,
+        classes=data.classes,
     )
     fitted = Combined(part, trainer.combine) if in_windows else part
     _compile(fitted, stage, batches, task, trainer)

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from pipelines.training.batching import choose_lengths, plan_batches
+from pipelines.training.sampling import draw_rows
 
 
 class Combined(keras.Model):
@@ -51,15 +52,19 @@ class WindowBatches(keras.utils.PyDataset):
         weights: array (texts,).
         batch_size: int. Windows a step, and texts an update.
         seed: int.
+        classes: as in `draw_rows`, of the texts.
 
     Attributes:
         steps_per_update: batches that hold `batch_size` texts on average.
     """
 
-    def __init__(self, inputs, targets, weights, batch_size, seed):
+    def __init__(
+        self, inputs, targets, weights, batch_size, seed, classes=None
+    ):
         super().__init__()
         self.inputs = inputs
         self.targets = targets
+        self.classes = classes
         self.batch_size = min(batch_size, len(inputs))
         self.generator = np.random.default_rng(seed)
         self.windows = np.bincount(inputs.owners)
@@ -68,6 +73,7 @@ class WindowBatches(keras.utils.PyDataset):
         if inputs.lengths is not None:
             self.lengths = np.maximum.reduceat(inputs.lengths, self.starts)
             self.shapes = choose_lengths(self.lengths, longest=inputs.longest)
+        self.plan = None
         self.on_epoch_end()
         num_texts = len(self.windows)
         texts = min(batch_size, num_texts) * len(self.plan) / num_texts
@@ -76,13 +82,22 @@ class WindowBatches(keras.utils.PyDataset):
         self.weights = weights * (places / max(1e-12, float(weights.sum())))
 
     def on_epoch_end(self):
-        self.plan = plan_texts(
-            self.windows,
-            self.lengths,
+        texts = draw_rows(len(self.windows), self.classes, self.generator)
+        plan = plan_texts(
+            self.windows[texts],
+            None if self.lengths is None else self.lengths[texts],
             self.batch_size,
             self.shapes,
             self.generator,
         )
+        plan = [(texts[some], length) for some, length in plan]
+        if self.plan is not None:
+            # Other texts have other windows, but Keras asks only once how
+            # many batches there are.
+            missing = max(0, len(self.plan) - len(plan))
+            again = self.generator.integers(len(plan), size=missing)
+            plan = [*plan, *(plan[i] for i in again)][: len(self.plan)]
+        self.plan = plan
 
     def __len__(self):
         return len(self.plan)
@@ -118,7 +133,8 @@ class WindowBatches(keras.utils.PyDataset):
         # Of a text with too many windows, all of one length.
         used = np.minimum(self.windows, self.batch_size) / self.windows
         tokens = np.add.reduceat(self.inputs.lengths, self.starts) * used
-        return 1.0 - float(tokens.sum()) / padded
+        read = sum(tokens[texts].sum() for texts, _ in self.plan)
+        return 1.0 - float(read) / padded
 
 
 def plan_texts(

@@ -325,3 +325,25 @@ def test_class_weights_pull_towards_the_heavy_class(head_only):
         matrix = np.array(metrics["validation"]["confusion_matrix"])
         shares[weight] = matrix[:, 2].sum() / matrix.sum()
     assert shares[100] > shares[0.01] + 0.3
+
+
+def test_balanced_sampling_finds_a_rare_class(head_only, tmp_path, capsys):
+    """One text of six is no zebra; alone, all are called one."""
+    some = [row for row in rows(180) if row[1] == "zebra"]
+    rare = [row for row in rows(36) if row[1] == "apple"]
+    data = write_csv(tmp_path / "rare.csv", [*some, *rare])
+    recalls = {}
+    for sampling in ("all", "balanced"):
+        options = replace(
+            head_only,
+            data=data,
+            sampling=sampling,
+            adapt_epochs=2,
+            adapt_learning_rate=3e-3,
+            overwrite=True,
+        )
+        _, metrics = classify(options)
+        recalls[sampling] = metrics["validation"]["per_class"]["apple"][
+            "recall"
+        ]
+    assert recalls["balanced"] >= recalls["all"]

@@ -27,6 +27,19 @@ def replace(options, **changes):
         ({"adapt_epochs": 0, "finetune_epochs": 0}, "--adapt-epochs"),
         ({"data": "absent.csv"}, "absent.csv: no such file"),
         ({"label": "topic"}, "topic"),
+        ({"allow_empty": True}, "--allow-empty.*multi_label"),
+        (
+            {"problem": "multi_label", "target_accuracy": 0.9},
+            "--target-accuracy.*single_label, found multi_label",
+        ),
+        (
+            {"sampling": "balanced", "class_weights": "balanced"},
+            "--sampling balanced.*without --class-weights",
+        ),
+        (
+            {"sampling": "balanced", "problem": "regression"},
+            "--sampling balanced: of classes",
+        ),
     ],
 )
 def test_wrong_options_stop_before_training(head_only, changes, message):

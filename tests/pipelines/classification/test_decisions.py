@@ -6,6 +6,7 @@ import pytest
 from pipelines.classification.decisions import (
     decide,
     multi_label_choice,
+    one_sided,
     score,
     thresholds_of,
     to_scores,
@@ -44,13 +45,22 @@ def test_saved_thresholds_decide():
 
 
 def test_a_threshold_that_is_just_reached_is_reached():
-    chosen = multi_label_choice(np.array([[0.5, 0.4]]), np.array([0.5, 0.5]))
+    settings = {"thresholds": [0.5, 0.5]}
+    chosen = multi_label_choice(np.array([[0.5, 0.4]]), LABELS[:2], settings)
     assert chosen.tolist() == [[True, False]]
 
 
 def test_where_nothing_is_reached_the_nearest_label_stands_in():
-    chosen = multi_label_choice(np.array([[0.6, 0.3]]), np.array([0.9, 0.4]))
+    settings = {"thresholds": [0.9, 0.4]}
+    scores = np.array([[0.6, 0.3]])
+    chosen = multi_label_choice(scores, LABELS[:2], settings)
     assert chosen.tolist() == [[False, True]]
+    settings["allow_empty"] = True
+    chosen = multi_label_choice(scores, LABELS[:2], settings)
+    assert chosen.tolist() == [[False, False]]
+    settings["problem"] = "multi_label"
+    (result,) = decide(scores, LABELS[:2], settings)
+    assert result["labels"] == []
 
 
 def test_without_saved_thresholds_one_half_decides():
@@ -105,3 +115,16 @@ def test_abstention_can_be_asked_for_or_switched_off():
         assert with_abstention(other, None) == other
         with pytest.raises(InputError, match="--abstain-below: only of class"):
             with_abstention(other, 0.5)
+
+
+def test_one_answer_for_everything_is_told():
+    same = np.array([[0.6, 0.3, 0.1]] * 4)
+    settings = {"problem": "single_label"}
+    warning = one_sided(score(["a", "b", "a", "a"], same, LABELS, settings))
+    assert 'all 4 texts are called "a"' in warning
+    assert "75.0%" in warning
+    # Rightly so, or not so at all.
+    assert one_sided(score(["a"] * 4, same, LABELS, settings)) is None
+    other = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]])
+    assert one_sided(score(["a", "b"], other, LABELS, settings)) is None
+    assert one_sided({"micro_f1": 0.5}) is None
