@@ -83,7 +83,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     if options.allow_empty:
         settings["allow_empty"] = True
     if options.dry_run:
-        tokenizer = tokenizer_of(options.encoder)
+        tokenizer = tokenizer_of(options)
         _, report = _tokenise_splits(tokenizer, splits, settings)
         return None, {"task": "classify", "data": report}
 

@@ -75,7 +75,7 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         options.class_weights, labels, list(_all_tags(splits.train))
     )
     if options.dry_run:
-        _, report = _split_all(tokenizer_of(options.encoder), splits, options)
+        _, report = _split_all(tokenizer_of(options), splits, options)
         return None, {"task": "tag", "data": report}
 
     start = load_pretrained(options)

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 
 from keras_encoder.checkpoints import (
@@ -9,6 +10,13 @@ from keras_encoder.checkpoints import (
     huggingface,
     keras_hub,
     tensorflow,
+)
+from keras_encoder.checkpoints.config import (
+    DEFAULTS,
+    NAMES,
+    OWN_MODEL_TYPE,
+    config_path,
+    read_config,
 )
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.locate import find_folder
@@ -72,6 +80,35 @@ def load_tokenizer(spec):
         return None
     with _open_folder(spec) as folder:
         return next(each[2] for each in FORMATS if each[0](folder))(folder)
+
+
+def longest_input(spec):
+    """The most tokens that an encoder reads, without reading a weight.
+
+    Args:
+        spec: as for `load_encoder`.
+
+    Returns:
+        int, or `math.inf` where positions have no end or no config tells.
+    """
+    spec = os.fspath(spec)
+    if spec in PRESETS:
+        return _longest_input(preset_config(spec))
+    with _open_folder(spec) as folder:
+        if not config_path(folder).exists():
+            return math.inf
+        config = read_config(folder)
+    inner = config.get("config")  # KerasHub's objects have one
+    return _longest_input(inner if isinstance(inner, dict) else config)
+
+
+def _longest_input(config):
+    is_own = config.get("model_type", OWN_MODEL_TYPE) == OWN_MODEL_TYPE
+    if is_own and config.get("positions", "learned") != "learned":
+        return math.inf
+    name = NAMES["max_sequence_length"]
+    found = config.get("max_sequence_length", config.get(name, DEFAULTS[name]))
+    return found if isinstance(found, int) else math.inf
 
 
 def _load(spec, overrides, with_tokenizer):

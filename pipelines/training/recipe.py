@@ -9,7 +9,11 @@ import time
 
 import keras
 
-from keras_encoder.checkpoints.load import load_encoder, load_tokenizer
+from keras_encoder.checkpoints.load import (
+    load_encoder,
+    load_tokenizer,
+    longest_input,
+)
 from keras_encoder.checkpoints.locate import find_folder
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.console import say
@@ -88,11 +92,7 @@ def load_start(
             f"{VOCABULARY}"
         )
         tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
-    if options.max_length > encoder.longest_input:
-        raise InputError(
-            f"--max-length {options.max_length}: {options.encoder} has "
-            f"positions for {encoder.longest_input} tokens at most."
-        )
+    _check_length(options, encoder.longest_input)
     return Pretrained(
         encoder,
         own or tokenizer,
@@ -101,10 +101,23 @@ def load_start(
     )
 
 
-def tokenizer_of(encoder: str) -> Tokenizer:
-    """The tokenizer that a run with this encoder uses, without its weights."""
-    own = load_tokenizer(encoder)
+def tokenizer_of(options: RunOptions) -> Tokenizer:
+    """The tokenizer that a run uses, without the weights of its encoder.
+
+    Raises:
+        InputError: if the encoder cannot read `max_length` tokens.
+    """
+    _check_length(options, longest_input(options.encoder))
+    own = load_tokenizer(options.encoder)
     return own or Tokenizer.from_folder(find_folder(VOCABULARY))
+
+
+def _check_length(options, longest):
+    if options.max_length > longest:
+        raise InputError(
+            f"--max-length {options.max_length}: {options.encoder} has "
+            f"positions for {longest} tokens at most."
+        )
 
 
 def _set_seed(seed):

@@ -9,7 +9,7 @@ from pipelines import cli
 from pipelines.classify import classify
 from pipelines.data_check import detect_task
 from pipelines.errors import InputError
-from pipelines.options import TagOptions
+from pipelines.options import ClassifyOptions, TagOptions
 from pipelines.tag import tag
 from pipelines.training.recipe import weights_by_label
 from tests.pipelines.tiny import rows, write_csv, write_jsonl
@@ -122,6 +122,18 @@ def test_a_dry_run_of_tags(tokenizer_only, tmp_path):
         "also_in": {},
     }
     assert metrics["data"]["validation"]["also_in"] == {"train": 1}
+
+
+@pytest.mark.parametrize("kind", [ClassifyOptions, TagOptions])
+def test_a_dry_run_knows_how_long_the_encoder_reads(
+    kind, bert, topics, tmp_path
+):
+    tags = write_conll(tmp_path / "a.conll", sentences(20))
+    recipe, data = (tag, tags) if kind is TagOptions else (classify, topics)
+    options = kind(data=data, encoder=bert, max_length=40, dry_run=True)
+    recipe(options)
+    with pytest.raises(InputError, match="--max-length 41.*40 tokens at most"):
+        recipe(dataclasses.replace(options, max_length=41))
 
 
 def test_a_dry_run_finds_what_is_wrong(head_only, tmp_path):

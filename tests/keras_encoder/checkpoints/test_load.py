@@ -9,7 +9,11 @@ from keras_encoder import Encoder
 from keras_encoder.checkpoints import locate
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.keras_hub import save_keras_hub
-from keras_encoder.checkpoints.load import load_encoder, load_encoder_only
+from keras_encoder.checkpoints.load import (
+    load_encoder,
+    load_encoder_only,
+    longest_input,
+)
 from keras_encoder.checkpoints.save_heads import save_head
 from keras_encoder.heads import SequenceClassifier
 from keras_encoder.tokenizer import Tokenizer
@@ -47,6 +51,7 @@ def test_a_size_has_random_weights_and_no_tokenizer():
     assert not report.matched
     assert len(report.missing) == len(encoder.weights)
     assert report.source == "bert-tiny"
+    assert longest_input("bert-tiny") == encoder.longest_input == 512
 
 
 def test_a_hugging_face_folder_is_recognised(tmp_path):
@@ -55,6 +60,7 @@ def test_a_hugging_face_folder_is_recognised(tmp_path):
     assert_encoder_same(encoder, model, random_inputs())
     assert tokenizer.vocabulary_size == len(TOKENS)
     assert report.source == str(tmp_path)
+    assert longest_input(tmp_path) == encoder.longest_input < 512
 
 
 def test_a_distilbert_folder_is_recognised(tmp_path):
@@ -64,6 +70,7 @@ def test_a_distilbert_folder_is_recognised(tmp_path):
     encoder, tokenizer, _ = load_encoder(str(tmp_path))
     inputs = random_inputs(segments=1)
     assert_encoder_same(encoder, model, inputs, pooled=False, segments=False)
+    assert longest_input(tmp_path) == encoder.longest_input < 512
     assert tokenizer.vocabulary_size == len(TOKENS)
 
 
@@ -73,6 +80,7 @@ def test_a_tensorflow_folder_is_recognised(tmp_path):
     encoder, tokenizer, _ = load_encoder(tmp_path)
     assert_encoder_same(encoder, model.bert, random_inputs())
     assert not tokenizer.backend.normalizer.lowercase
+    assert longest_input(tmp_path) == encoder.longest_input < 512
 
 
 def test_a_keras_hub_folder_is_recognised(tmp_path):
@@ -83,6 +91,7 @@ def test_a_keras_hub_folder_is_recognised(tmp_path):
     for one, other in zip(ours.weights, encoder.weights, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     assert copy.backend.get_vocab() == tokenizer.backend.get_vocab()
+    assert longest_input(tmp_path) == encoder.longest_input < 512
 
 
 def test_a_name_of_keras_hub_is_recognised(tmp_path):
@@ -97,14 +106,17 @@ def test_a_name_of_keras_hub_is_recognised(tmp_path):
     assert report.source == spec
 
 
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_a_model_folder_of_ours_is_recognised(tmp_path, norm_first):
-    ours = tiny_encoder(norm_first=norm_first)
+@pytest.mark.parametrize(
+    "changes", [{}, {"norm_first": True}, {"positions": "rotary"}]
+)
+def test_a_model_folder_of_ours_is_recognised(tmp_path, changes):
+    ours = tiny_encoder(**changes)
     save_head(SequenceClassifier(ours, 2), tmp_path, ["a", "b"], "regression")
     encoder, report = load_encoder_only(tmp_path)
     for one, other in zip(ours.weights, encoder.weights, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     assert set(report.unexpected) == {"classifier.weight", "classifier.bias"}
+    assert longest_input(tmp_path) == encoder.longest_input
 
 
 def test_a_config_of_nothing_but_sizes_is_a_bert(tmp_path):
