@@ -6,51 +6,26 @@
 Leaves a model folder that `predict`, `evaluate` and transformers open.
 """
 
-import functools
 import time
 
-import keras
-import numpy as np
-
 from keras_encoder.heads import SequenceClassifier
-from keras_encoder.losses import SmoothCrossentropy
 from pipelines.classification import decisions
-from pipelines.classification.calibration import fit_decisions
-from pipelines.classification.targets import example_weights, make_targets
-from pipelines.classification.texts import (
-    check_segments,
-    cut_of,
-    score_texts,
-    text_logits,
-    tokenise,
-)
-from pipelines.classification.windows import NONE, combine
+from pipelines.classification.learning_curve import read_shares
+from pipelines.classification.targets import example_weights
+from pipelines.classification.texts import check_segments, cut_of, tokenise
+from pipelines.classification.training import Task, train, train_curve
+from pipelines.classification.windows import NONE
 from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import label_names
 from pipelines.data.sources import Splits, load_splits
-from pipelines.data.splits import classes_of
-from pipelines.data.stored import have_pairs, labels_of
+from pipelines.data.stored import have_pairs
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
 from pipelines.outputs import choose_output
 from pipelines.reports.data_report import Part, data_report, report_lines
-from pipelines.training.recipe import (
-    finish,
-    load_pretrained,
-    make_stages,
-    make_trainer,
-    tokenizer_of,
-)
-from pipelines.training.stages import TrainingData, run_stages
-
-# The metric of the validation data that chooses the weights to keep.
-MONITOR = {
-    "single_label": "macro_f1",
-    "multi_label": "macro_f1",
-    "regression": "r2",
-}
+from pipelines.training.recipe import finish, load_pretrained, tokenizer_of
 
 
 def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
@@ -69,6 +44,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     """
     started = time.perf_counter()
     _check_options(options)
+    shares = read_shares(options.learning_curve)
     output = choose_output(options.output, options.overwrite, "classify")
     splits = read_splits(options)
     labels = label_names(splits.train) or ("score",)
@@ -94,63 +70,18 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     )
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
     inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
-    stages, best = _train(fine_tuned, options, start, inputs, splits, weights)
+    task = Task(fine_tuned, options, start, splits, weights, inputs)
     found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
     found["data"] = report
-    if fitted := fit_decisions(
-        fine_tuned, inputs["validation"], splits.validation.labels, options
-    ):
-        found["calibration"] = fitted
-    for part in PARTS[1:]:
-        if examples := getattr(splits, part):
-            found[part] = score_texts(fine_tuned, examples, options.batch_size)
+    if shares:
+        stages, best, scores = train_curve(task, shares)
+    else:
+        stages, best, scores = train(task)
+    found |= scores
     if warning := decisions.one_sided(found["validation"]):
         say(warning)
     metrics = finish(output, fine_tuned, options, stages, best, found, started)
     return fine_tuned, metrics
-
-
-def _train(fine_tuned, options, start, inputs, splits, weights):
-    """Runs the stages; their records and the best state, now the model's."""
-    model, labels = fine_tuned.model, fine_tuned.labels
-    targets = make_targets(options.problem, splits.train, labels)
-    mean, deviation = 0.0, 1.0
-    if options.problem == "regression":
-        # A head learns these at the rates that suit classes; values of
-        # hundreds it would never reach.
-        mean, deviation = targets.mean(), targets.std() or 1.0
-        targets = (targets - mean) / deviation
-    classes = None
-    if options.sampling == "balanced":
-        classes = classes_of(splits.train.labels)
-    gold = labels_of(splits.validation)
-
-    def score(outputs):
-        outputs = np.stack(outputs) * deviation + mean
-        owners = inputs["validation"].owners
-        outputs = text_logits(outputs, owners, fine_tuned.settings)
-        scores = decisions.to_scores(outputs, options.problem)
-        return decisions.score(gold, scores, labels, fine_tuned.settings)
-
-    result = run_stages(
-        model,
-        make_stages(options, start.is_random),
-        TrainingData(inputs["train"], targets, weights, classes),
-        inputs["validation"],
-        make_trainer(
-            options,
-            loss=make_loss(options),
-            score=score,
-            monitor=MONITOR[options.problem],
-            combine=functools.partial(
-                combine, how=options.windows, problem=options.problem
-            ),
-        ),
-        start.pooler_is_random,
-    )
-    kernel, bias = model.logits.get_weights()
-    model.logits.set_weights([kernel * deviation, bias * deviation + mean])
-    return result
 
 
 def read_splits(options: ClassifyOptions) -> Splits:
@@ -174,34 +105,6 @@ def read_splits(options: ClassifyOptions) -> Splits:
         *(f"  {line}" for line in splits.note),
     )
     return splits
-
-
-def make_loss(options: ClassifyOptions) -> keras.losses.Loss:
-    """The loss of a problem, as a mean over the weights of the examples.
-
-    Class weights, and the rows that fill up the last batch, change the
-    divisor, too. With windows the weights themselves make it a mean
-    (`WindowBatches`).
-    """
-    mean = {"reduction": "mean_with_sample_weight"}
-    if options.windows != NONE:
-        mean = {"reduction": "sum_over_batch_size"}
-    if options.problem == "single_label":
-        return SmoothCrossentropy(
-            options.label_smoothing, options.focal, **mean
-        )
-    if options.problem == "regression":
-        return keras.losses.MeanSquaredError(**mean)
-    if options.focal:
-        return keras.losses.BinaryFocalCrossentropy(
-            gamma=options.focal,
-            from_logits=True,
-            label_smoothing=options.label_smoothing,
-            **mean,
-        )
-    return keras.losses.BinaryCrossentropy(
-        from_logits=True, label_smoothing=options.label_smoothing, **mean
-    )
 
 
 def _check_pairs(encoder, splits):

@@ -63,7 +63,7 @@ def write_model_folder(
         path: the folder; an older model there is replaced.
         fine_tuned: the model and what belongs to it.
         metrics: the content of `metrics.json`; each of its `stages` has a
-            `history`.
+            `history`; a `learning_curve` is written as a table, too.
         options: the dataclass of the recipe, written as `options.yaml`.
     """
     settings = {
@@ -81,6 +81,8 @@ def write_model_folder(
         _write_json(folder / SETTINGS, settings)
         _write_json(folder / "metrics.json", metrics)
         _write_history(folder / "history.csv", metrics["stages"])
+        if curve := metrics.get("learning_curve"):
+            _write_csv(folder / "learning_curve.csv", curve)
         given = options_to_save(options)
         text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
         (folder / "options.yaml").write_text(text, encoding="utf-8")
@@ -215,6 +217,10 @@ def _write_history(path, stages):
         for stage in stages
         for row in stage["history"]
     ]
+    _write_csv(path, rows)
+
+
+def _write_csv(path, rows):
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [])
         writer.writeheader()

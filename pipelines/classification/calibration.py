@@ -16,7 +16,7 @@ from pipelines.classification.texts import row_logits, text_logits
 from pipelines.console import say
 from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
-from pipelines.training.batching import Inputs
+from pipelines.training.inputs import Inputs
 
 # Temperatures that are tried; beyond them something else is wrong.
 _COLDEST, _HOTTEST = 0.05, 20.0

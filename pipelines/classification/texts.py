@@ -14,7 +14,8 @@ from pipelines.data.stored import have_pairs, labels_of
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.reports.data_report import TokenCounts
-from pipelines.training.batching import Inputs, Rows, predict_rows
+from pipelines.training.batching import predict_rows
+from pipelines.training.inputs import Inputs, Rows
 
 # Texts, and characters of them, that the tokenizer takes at once: it makes a
 # hundred bytes of each token.

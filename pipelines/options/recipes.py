@@ -174,6 +174,11 @@ class ClassifyOptions(FineTuneOptions):
     allow_empty: bool = option(
         False, "multi_label: let a text have no label at all"
     )
+    learning_curve: str | None = option(
+        None,
+        "also train on shares of the data, such as 0.1,0.3, and tell how the "
+        "scores grow",
+    )
     target_accuracy: float | None = option(
         None,
         "give no label where the score is too low for the answers to be "

@@ -5,7 +5,8 @@ import numpy as np
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
-from pipelines.training.batching import Inputs, Rows, predict_rows
+from pipelines.training.batching import predict_rows
+from pipelines.training.inputs import Inputs, Rows
 
 TOP = 5
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pipelines.errors import InputError
 from pipelines.pretraining.sentence_rows import SentenceRows, pack
-from pipelines.training.batching import Inputs, Rows
+from pipelines.training.inputs import Inputs, Rows
 
 # Draws of a random second text before it may be that there is no other.
 _TRIES = 20

@@ -6,7 +6,7 @@ import numpy as np
 
 from pipelines.console import Progress
 from pipelines.data.documents import Document
-from pipelines.training.batching import Rows
+from pipelines.training.inputs import Rows
 
 _CHUNK = 1024
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pipelines.training.batching import Inputs, Rows
+from pipelines.training.inputs import Inputs, Rows
 
 _CHUNK = 1024
 

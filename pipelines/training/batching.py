@@ -1,11 +1,11 @@
 """Rows of different length -> batches of few shapes and little padding."""
 
-import dataclasses
 from collections.abc import Iterator
 
 import keras
 import numpy as np
 
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.sampling import draw_rows
 
 # Each shape is one compiled program on JAX and XLA.
@@ -13,86 +13,6 @@ MAX_SHAPES = 8
 # Rows are sorted by length inside groups of so many batches: enough to pad
 # little, few enough that every epoch mixes the rows anew.
 GROUP = 50
-
-
-class Rows:
-    """Arrays of different length, stored end to end without padding.
-
-    Args:
-        values: array (total, ...), the rows one after the other.
-        lengths: int array (rows,).
-    """
-
-    def __init__(self, values: np.ndarray, lengths: np.ndarray):
-        self.values = values
-        self.lengths = np.asarray(lengths, dtype="int64")
-        self._ends = np.cumsum(self.lengths)
-
-    @classmethod
-    def join(cls, rows: list[np.ndarray], dtype: str) -> "Rows":
-        """Stores a list of arrays, perhaps empty."""
-        lengths = np.array([len(row) for row in rows], "int64")
-        values = np.concatenate([np.zeros(0, dtype), *rows])
-        return cls(values.astype(dtype, copy=False), lengths)
-
-    def __len__(self):
-        return len(self.lengths)
-
-    def __getitem__(self, index: int) -> np.ndarray:
-        end = self._ends[index]
-        return self.values[end - self.lengths[index] : end]
-
-    def pad(self, indices: np.ndarray, length: int, value=0) -> np.ndarray:
-        """The rows of `indices` as one array (rows, length, ...)."""
-        shape = (len(indices), length, *self.values.shape[1:])
-        padded = np.full(shape, value, self.values.dtype)
-        for place, index in enumerate(indices):
-            row = self[index][:length]
-            padded[place, : len(row)] = row
-        return padded
-
-
-@dataclasses.dataclass(frozen=True)
-class Inputs:
-    """What a model reads, for many examples at once.
-
-    Attributes:
-        columns: name -> `Rows`, or an array whose first axis is the example.
-        pad_values: name -> what fills the end of a short row; 0 if absent.
-        longest: no row is padded to more, since the model takes no more.
-        owners: int array (rows,), where the rows are windows of texts: the
-            text of each, from 0, in order. None: a row is an example.
-    """
-
-    columns: dict[str, Rows | np.ndarray]
-    pad_values: dict[str, int] = dataclasses.field(default_factory=dict)
-    longest: int | None = None
-    owners: np.ndarray | None = None
-
-    def __len__(self):
-        return len(next(iter(self.columns.values())))
-
-    @property
-    def lengths(self) -> np.ndarray | None:
-        """Length of each row, or None where nothing needs padding."""
-        for column in self.columns.values():
-            if isinstance(column, Rows):
-                return column.lengths
-        return None
-
-    def batch(self, indices: np.ndarray, length: int) -> dict:
-        """A dict of arrays; `padding_mask` is made from the lengths."""
-        batch = {}
-        for name, column in self.columns.items():
-            if isinstance(column, Rows):
-                pad_value = self.pad_values.get(name, 0)
-                batch[name] = column.pad(indices, length, pad_value)
-            else:
-                batch[name] = column[indices]
-        if self.lengths is not None:
-            mask = np.arange(length) < self.lengths[indices][:, None]
-            batch["padding_mask"] = mask.astype("int32")
-        return batch
 
 
 def choose_lengths(

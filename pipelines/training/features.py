@@ -5,7 +5,8 @@ import numpy as np
 
 from keras_encoder.layers import Dropout
 from pipelines.data.scratch import empty_array
-from pipelines.training.batching import Inputs, Rows, predict_rows
+from pipelines.training.batching import predict_rows
+from pipelines.training.inputs import Inputs, Rows
 
 # Rows of states that are worked on at once: a tagger's are too many to copy.
 _CHUNK = 8192

@@ -11,7 +11,7 @@ import numpy as np
 from keras_encoder.optimization import make_optimizer
 from pipelines.console import Progress, say
 from pipelines.errors import RunFailed
-from pipelines.training.batching import Batches, Inputs, Rows
+from pipelines.training.batching import Batches
 from pipelines.training.best_state import BestState, rank
 from pipelines.training.features import (
     Above,
@@ -19,6 +19,7 @@ from pipelines.training.features import (
     compute_states,
     head_features,
 )
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.validation import Validation
 from pipelines.training.windows import Combined, WindowBatches
 
@@ -98,6 +99,7 @@ def run_stages(
     validation: Inputs,
     trainer: Trainer,
     pooler_is_random: bool = False,
+    compute: Callable = compute_states,
 ) -> tuple[list[dict], BestState]:
     """Trains a task model through the stages and leaves it at its best.
 
@@ -108,6 +110,8 @@ def run_stages(
         validation: inputs of the validation data.
         trainer: what the stages share.
         pooler_is_random: the checkpoint had no pooler: never freeze it.
+        compute: in place of `compute_states`, where something is known
+            already. What it returns is overwritten.
 
     Returns:
         A record of each stage (for `metrics.json`) and the best state.
@@ -118,7 +122,9 @@ def run_stages(
             continue
         set_trainable(task, stage.blocks, pooler_is_random)
         records.append(
-            _run_stage(task, stage, number, data, validation, trainer, best)
+            _run_stage(
+                task, stage, number, data, validation, trainer, best, compute
+            )
         )
     unfreeze(task)
     if best.stage is None:
@@ -172,7 +178,9 @@ def count_parameters(variables) -> int:
     return int(sum(np.prod(v.shape) for v in variables))
 
 
-def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
+def _run_stage(
+    task, stage, number, data, validation, trainer, best, compute
+) -> dict:
     started = time.perf_counter()
     frozen = {v.path: _digest(v) for v in task.non_trainable_weights}
     trainable = count_parameters(task.trainable_weights)
@@ -181,7 +189,9 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
         f"{count_parameters(task.weights):,} parameters train, "
         f"up to {stage.epochs} epochs at {stage.learning_rate:g}"
     )
-    part, data, validation = _prepare(task, stage, data, validation, trainer)
+    part, data, validation = _prepare(
+        task, stage, data, validation, trainer, compute
+    )
     prepared = time.perf_counter() - started
     best.keep(part)
     in_windows = data.inputs.owners is not None
@@ -224,7 +234,7 @@ def _run_stage(task, stage, number, data, validation, trainer, best) -> dict:
     }
 
 
-def _prepare(task, stage, data, validation, trainer):
+def _prepare(task, stage, data, validation, trainer, compute):
     """The part of the model to train, with its data and validation inputs."""
     if stage.blocks is None:
         return task, data, validation
@@ -232,7 +242,7 @@ def _prepare(task, stage, data, validation, trainer):
     rows = len(data.inputs) + len(validation)
     with Progress(f"{stage.name}: frozen part, once", rows) as progress:
         inputs, validation = (
-            compute_states(task, some, cut, trainer.batch_size, progress.add)
+            compute(task, some, cut, trainer.batch_size, progress.add)
             for some in (data.inputs, validation)
         )
     part = Above(task, cut)

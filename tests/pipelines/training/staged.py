@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from keras_encoder.heads import SequenceClassifier
-from pipelines.training.batching import Inputs, Rows
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.stages import Stage, Trainer, TrainingData, run_stages
 from tests.keras_encoder.fixed_weights import (
     VOCABULARY,

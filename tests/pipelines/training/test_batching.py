@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from pipelines.training.batching import (
     Batches,
-    Inputs,
-    Rows,
     choose_lengths,
     plan_batches,
     predict_rows,
 )
+from pipelines.training.inputs import Inputs, Rows
 
 pytestmark = pytest.mark.backend_free
 LENGTHS = np.random.default_rng(0).integers(2, 100, 83)

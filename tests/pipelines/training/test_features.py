@@ -5,7 +5,6 @@ import pytest
 
 from keras_encoder.heads import SequenceClassifier, TokenTagger
 from keras_encoder.layers.crf import CRF
-from pipelines.training.batching import Inputs, Rows
 from pipelines.training.features import (
     Above,
     Below,
@@ -13,6 +12,7 @@ from pipelines.training.features import (
     compute_states,
     head_features,
 )
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.stages import set_trainable
 from tests.keras_encoder.fixed_weights import (
     HIDDEN,

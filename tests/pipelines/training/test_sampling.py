@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.training.batching import Batches, Inputs, Rows
+from pipelines.training.batching import Batches
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.sampling import draw_rows
 from pipelines.training.windows import WindowBatches
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from keras_encoder.losses import SmoothCrossentropy
 from pipelines.classification.metrics import softmax
 from pipelines.classification.windows import combine
-from pipelines.training.batching import Inputs, Rows
 from pipelines.training.features import (
     StandardisedHead,
     compute_states,
     head_features,
 )
+from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.stages import Stage, TrainingData, run_stages
 from pipelines.training.windows import Combined, WindowBatches, plan_texts
 from tests.keras_encoder.layer_contract import to_numpy

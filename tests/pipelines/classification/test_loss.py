@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipelines.classification.metrics import softmax
-from pipelines.classify import make_loss
+from pipelines.classification.training import make_loss
 from pipelines.options import ClassifyOptions
 from tests.keras_encoder.layer_contract import to_numpy
 
