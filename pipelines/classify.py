@@ -14,7 +14,7 @@ from pipelines.classification.learning_curve import read_shares
 from pipelines.classification.targets import example_weights
 from pipelines.classification.texts import check_segments, cut_of, tokenise
 from pipelines.classification.training import Task, train, train_curve
-from pipelines.classification.windows import NONE
+from pipelines.classification.windows import NONE, Cut
 from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import label_names
@@ -155,8 +155,10 @@ def _tokenise_splits(tokenizer, splits, settings):
     say(*report_lines(report))
     over = report["train"]["over_length"]
     if cut is None and over["rows"]:
+        tokens = parts["train"].tokens
+        mean = Cut(max_length).mean_windows(tokens.lengths, tokens.special)
         say(
             f"  {over['share']:.1%} of the training texts are cut; --windows "
-            "mean reads them whole."
+            f"mean reads them whole, in {mean:.1f} windows a text."
         )
     return inputs, report

@@ -87,13 +87,26 @@ class Cut:
         """
         if length <= room:
             return np.array([[0, length]])
-        # At most half, else a text has far more windows than tokens need.
-        stride = room // 4 if self.stride is None else self.stride
-        step = room - min(stride, room // 2)
-        count = 1 + -(-(length - room) // step)
+        count = 1 + -(-(length - room) // self._step(room))
         # In whole numbers: rounding must not lose a token.
         starts = np.arange(count) * (length - room) // (count - 1)
         return np.stack([starts, starts + room], axis=1)
+
+    def mean_windows(self, lengths: np.ndarray, special: int) -> float:
+        """Windows a text would have on average; of pairs about so many.
+
+        Args:
+            lengths: int array (texts,), tokens with the special ones.
+            special: how many of them are special.
+        """
+        beyond = np.maximum(0, lengths - self.max_length)
+        step = self._step(self.max_length - special)
+        return float(np.mean(1 + -(-beyond // step)))
+
+    def _step(self, room):
+        # Half is shared at most, else there are far more windows than needed.
+        stride = room // 4 if self.stride is None else self.stride
+        return room - min(stride, room // 2)
 
     def windows(self, encoding) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Cuts one tokenised text, or pair of texts, that was not cut.

@@ -114,6 +114,7 @@ def test_tokens_and_windows_are_counted_by_text(tokenizer):
     assert counts.lengths.tolist() == [32, 2, 8, 9]
     assert counts.windows.tolist() == [5, 1, 1, 2]
     assert inputs.owners.tolist() == [0, 0, 0, 0, 0, 1, 2, 3, 3]
+    assert Cut(8, 0).mean_windows(counts.lengths, counts.special) == 9 / 4
 
 
 def reference(logits, how, problem):
