@@ -115,3 +115,14 @@ def test_no_texts_are_no_fault():
     found = data_report({"train": part([], [], [])}, 8)
     assert found["train"]["tokens"]["longest"] == 0
     assert report_lines(found)
+
+
+def test_windows_are_counted_where_there_may_be_some():
+    counts = TokenCounts(
+        np.array([4, 30, 9]), 2, 40, 0, windows=np.array([1, 5, 2])
+    )
+    report = data_report({"train": Part(["a"] * 3, np.arange(3), counts)}, 8)
+    assert report["train"]["windows"] == {"rows": 2, "total": 8}
+    lines = dict(line.rsplit(maxsplit=1) for line in report_lines(report)[2:])
+    assert lines["  rows in several windows"] == "2"
+    assert lines["  windows of all rows"] == "8"
