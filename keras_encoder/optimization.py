@@ -116,7 +116,7 @@ def make_optimizer(
     Args:
         variables: the variables that will be trained.
         learning_rate: float. Peak of the schedule.
-        total_steps: int. Updates of the whole training.
+        total_steps: int. Steps of the whole training.
         warmup: float in [0, 1). Share of the steps before the peak.
         weight_decay: float. Decoupled decay, times the learning rate a step.
         clip_norm: float or None. Largest norm of all gradients together;
@@ -126,8 +126,9 @@ def make_optimizer(
         scale_loss: bool. Scale the loss, so that gradients in float16 do not
             vanish; Keras does so by itself only where the whole model has
             that policy.
-        steps_per_update: int. Calls whose gradients are averaged into one
-            update, for batches that are too large to be taken at once.
+        steps_per_update: int. Steps whose gradients are averaged into one
+            update, for batches that are too large to be taken at once. The
+            schedule goes on with each step: Keras counts them so.
 
     Reference:
         [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101)

@@ -61,7 +61,7 @@ class Task:
 def train_curve(task, shares):
     """`train`, and then once more on each share of the data."""
     begin = task.fine_tuned.model.get_weights()
-    train = task.splits.train
+    texts = task.splits.train
     states = StatesOnce(task.inputs["train"])
     stages, best, scores = train(task, compute=states)
 
@@ -69,15 +69,15 @@ def train_curve(task, shares):
         inputs = {**task.inputs, "train": states.take(rows)}
         part = dataclasses.replace(
             task,
-            splits=dataclasses.replace(task.splits, train=train.take(rows)),
+            splits=dataclasses.replace(task.splits, train=texts.take(rows)),
             weights=task.weights[rows],
             inputs=inputs,
         )
         return train(part, compute=states)[2]
 
-    rows = nested_rows(train.labels, shares, task.options.seed)
+    rows = nested_rows(texts.labels, shares, task.options.seed)
     curve = run_curve(task.fine_tuned, begin, rows, run)
-    curve.append(curve_row(1.0, len(train), scores))
+    curve.append(curve_row(1.0, len(texts), scores))
     say(*curve_lines(curve, MONITOR[task.options.problem]))
     return stages, best, {**scores, "learning_curve": curve}
 

@@ -260,7 +260,7 @@ def _compile(part, stage, batches, task, trainer):
     optimizer = make_optimizer(
         part.trainable_variables,
         stage.learning_rate,
-        len(batches) * stage.epochs // batches.steps_per_update,
+        len(batches) * stage.epochs,
         steps_per_update=batches.steps_per_update,
         warmup=stage.warmup,
         weight_decay=trainer.weight_decay,

@@ -247,3 +247,26 @@ def test_the_layerwise_optimizer_has_a_config():
     copy = keras.optimizers.deserialize(config)
     assert copy.layer_decay == 0.5
     assert copy.num_layers == LAYERS
+
+
+@pytest.mark.parametrize("layer_decay", [1.0, 0.5])
+def test_several_steps_may_make_one_update(layer_decay):
+    """At the rate of the last of them; Adam's first updates are of the rate."""
+    variable = keras.Variable(np.zeros((2, 3), "float32"))
+    optimizer = make_optimizer(
+        [variable],
+        RATE,
+        total_steps=4,
+        warmup=0.0,
+        weight_decay=0.0,
+        layer_decay=layer_decay,
+        num_layers=LAYERS,
+        steps_per_update=2,
+    )
+    found = []
+    for factor in (1.0, 3.0, 2.0, 2.0):
+        optimizer.apply([keras.ops.full((2, 3), factor)], [variable])
+        found.append(float(variable.numpy().mean()))
+    first = -0.75 * RATE
+    expected = [0, first, first, first - 0.25 * RATE]
+    assert found == pytest.approx(expected, rel=1e-3)

@@ -64,7 +64,7 @@ def test_several_labels_are_wrong_as_a_set():
         TextExample("all", label=("c",)),
         TextExample("none", label=()),
     ]
-    scores = [[0.9, 0.8, 0.1], [0.9, 0.7, 0], [0.9, 0.9, 0.1], [0.6, 0.2, 0.2]]
+    scores = [[0.9, 0.8, 0.1], [0.9, 0.8, 0], [0.9, 0.9, 0.1], [0.6, 0.2, 0.2]]
     found = mistakes(examples, scores, problem="multi_label")
     assert [row["text"] for row in found] == ["all", "half", "none"]
     assert found[0]["gold"] == ["c"]
