@@ -10,6 +10,9 @@ from pipelines.training.sampling import draw_rows
 
 # Each shape is one compiled program on JAX and XLA.
 MAX_SHAPES = 8
+# JAX compiles a training step for as long as it takes some batches: a shape
+# for fewer would save less padding than it costs.
+BATCHES_A_SHAPE = 6
 # Rows are sorted by length inside groups of so many batches: enough to pad
 # little, few enough that every epoch mixes the rows anew.
 GROUP = 50
@@ -52,6 +55,15 @@ def choose_lengths(
         chosen.append(int(sizes[end - 1]))
         end = int(choice[end - 1])
     return sorted(set(chosen))
+
+
+def padded_lengths(inputs: Inputs, batch_size: int) -> list[int]:
+    """The lengths to pad inputs to: few where each is expensive."""
+    most = MAX_SHAPES
+    if keras.backend.backend() == "jax":
+        batches = len(inputs) // max(1, batch_size)
+        most = min(most, max(1, batches // BATCHES_A_SHAPE))
+    return choose_lengths(inputs.lengths, most, inputs.longest)
 
 
 def plan_batches(
@@ -137,7 +149,7 @@ class Batches(keras.utils.PyDataset):
         self.generator = np.random.default_rng(seed)
         self.shapes = shapes
         if shapes is None and inputs.lengths is not None:
-            self.shapes = choose_lengths(inputs.lengths, longest=inputs.longest)
+            self.shapes = padded_lengths(inputs, self.batch_size)
         self.on_epoch_end()
 
     def on_epoch_end(self):
@@ -196,7 +208,7 @@ def predict_rows(
     lengths = inputs.lengths
     shapes = None
     if lengths is not None:
-        shapes = choose_lengths(lengths, longest=inputs.longest)
+        shapes = padded_lengths(inputs, batch_size)
     for rows, length in plan_batches(lengths, len(inputs), batch_size, shapes):
         missing = batch_size - len(rows)
         padded = np.concatenate([rows, np.repeat(rows[:1], missing)])

@@ -2,6 +2,7 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pipelines.training.batching import (
     Batches,
     choose_lengths,
+    padded_lengths,
     plan_batches,
     predict_rows,
 )
@@ -107,6 +109,21 @@ def test_no_row_is_padded_beyond_the_longest_that_a_model_takes():
     model = FirstToken(widths)
     assert len(list(predict_rows(model, inputs, 1))) == 3
     assert max(widths) == 13
+
+
+@pytest.mark.parametrize(
+    ("backend", "batch_size", "count"),
+    [("jax", 8, 1), ("jax", 4, 3), ("jax", 1, 8), ("torch", 8, 8)],
+)
+def test_jax_pads_few_batches_to_few_lengths(
+    monkeypatch, backend, batch_size, count
+):
+    """It compiles a program for each; 83 rows are 10, 20 or 83 batches."""
+    monkeypatch.setattr(keras.backend, "backend", lambda: backend)
+    inputs = Inputs({"token_ids": rows()})
+    chosen = padded_lengths(inputs, batch_size)
+    assert chosen == choose_lengths(LENGTHS, count)
+    assert len(chosen) == count
 
 
 def test_every_row_is_planned_once():
