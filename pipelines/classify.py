@@ -53,9 +53,9 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         "task": "classify",
         "problem": options.problem,
         "max_length": options.max_length,
-        "windows": options.windows,
-        "stride": options.stride,
     }
+    if options.windows != NONE:
+        settings |= {"windows": options.windows, "stride": options.stride}
     if options.allow_empty:
         settings["allow_empty"] = True
     if options.dry_run:
