@@ -5,6 +5,8 @@ import dataclasses
 import json
 import math
 import pathlib
+import traceback
+import warnings
 
 import keras
 import yaml
@@ -28,6 +30,8 @@ from pipelines.errors import InputError
 from pipelines.options import options_to_save
 from pipelines.outputs import SETTINGS, new_folder
 from pipelines.reports.model_card import model_card
+from pipelines.reports.outcome import Outcome
+from pipelines.reports.report_html import report_page
 from pipelines.tagging.schemes import scheme_of_labels
 
 
@@ -55,9 +59,13 @@ class FineTuned:
 
 
 def write_model_folder(
-    path: pathlib.Path, fine_tuned: FineTuned, metrics: dict, options
+    path: pathlib.Path,
+    fine_tuned: FineTuned,
+    metrics: dict,
+    options,
+    outcome: Outcome | None = None,
 ):
-    """Writes weights, tokenizer, settings, metrics, history and model card.
+    """Writes weights, tokenizer, settings, metrics, history, report and card.
 
     Args:
         path: the folder; an older model there is replaced.
@@ -65,6 +73,7 @@ def write_model_folder(
         metrics: the content of `metrics.json`; each of its `stages` has a
             `history`; a `learning_curve` is written as a table, too.
         options: the dataclass of the recipe, written as `options.yaml`.
+        outcome: what the model answered, for the report.
     """
     settings = {
         "format": 1,
@@ -86,11 +95,12 @@ def write_model_folder(
         given = options_to_save(options)
         text = yaml.safe_dump(given, sort_keys=False, allow_unicode=True)
         (folder / "options.yaml").write_text(text, encoding="utf-8")
-        # Where the encoder lay on this machine is nobody's business.
-        card = model_card(
-            metrics, settings, {**given, "encoder": options.encoder}
-        )
+        is_bert = read_config(folder)["model_type"] == "bert"
+        card = model_card(metrics, settings, options, is_bert)
         (folder / "README.md").write_text(card, encoding="utf-8")
+        _write_report(
+            folder / "report.html", metrics, settings, options, outcome
+        )
 
 
 def read_model_folder(path: str) -> FineTuned:
@@ -206,6 +216,19 @@ def _finite(content):
         return [_finite(value) for value in content]
     is_number = not isinstance(content, float) or math.isfinite(content)
     return content if is_number else None
+
+
+def _write_report(path, metrics, settings, options, outcome):
+    """A fault in here must not cost the hours that the model took."""
+    try:
+        page = report_page(metrics, settings, options, outcome)
+        path.write_text(page, encoding="utf-8")
+    except Exception:
+        warnings.warn(
+            f"{path.name} is missing, the model is whole. Please report this "
+            f"fault:\n{traceback.format_exc()}",
+            stacklevel=2,
+        )
 
 
 def _write_history(path, stages):

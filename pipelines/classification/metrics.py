@@ -167,9 +167,37 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
     """
     confidence = np.asarray(confidence, "float64").ravel()
     right = np.asarray(right, "float64").ravel()
-    bins = np.minimum((confidence * _BINS).astype("int64"), _BINS - 1)
-    gaps = np.bincount(bins, confidence - right, minlength=_BINS)
+    gaps = np.bincount(_bins(confidence), confidence - right, minlength=_BINS)
     return float(np.abs(gaps).sum() / max(1, len(confidence)))
+
+
+def reliability(confidence: np.ndarray, right: np.ndarray) -> list[dict]:
+    """What `calibration_error` compares, for each bin that is not empty.
+
+    Args:
+        confidence, right: as there.
+
+    Returns:
+        By bin `low` and `high` (its ends), `confidence` (mean), `right`
+        (share) and `count`.
+    """
+    confidence = np.asarray(confidence, "float64").ravel()
+    right = np.asarray(right, "float64").ravel()
+    bins = _bins(confidence)
+    return [
+        {
+            "low": float(i / _BINS),
+            "high": float((i + 1) / _BINS),
+            "confidence": float(confidence[bins == i].mean()),
+            "right": float(right[bins == i].mean()),
+            "count": int((bins == i).sum()),
+        }
+        for i in np.unique(bins)
+    ]
+
+
+def _bins(confidence):
+    return np.minimum((confidence * _BINS).astype("int64"), _BINS - 1)
 
 
 def fit_thresholds(

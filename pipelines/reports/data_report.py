@@ -93,9 +93,17 @@ def data_report(parts: dict[str, Part], max_length: int) -> dict:
 
 
 def report_lines(report: dict) -> list[str]:
-    """The report as a table with a column for each split."""
+    """The report as lines of text, aligned."""
+    return ["Data report", *_aligned(report_table(report))]
+
+
+def report_table(report: dict) -> list[tuple[str, list]]:
+    """The report as rows: a title, and a value for each split.
+
+    The first row has the names of the splits.
+    """
     parts = {k: v for k, v in report.items() if k != "max_length"}
-    table = [
+    return [
         ("", list(parts)),
         ("rows", [p["rows"] for p in parts.values()]),
         *(
@@ -134,7 +142,6 @@ def report_lines(report: dict) -> list[str]:
         ),
         *_label_rows(parts),
     ]
-    return ["Data report", *_aligned(table)]
 
 
 def _labels(labels: Iterable) -> dict:

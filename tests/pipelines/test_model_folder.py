@@ -41,6 +41,7 @@ def test_the_folder_has_all_that_belongs_to_a_model(trained):
         "metrics.json",
         "model.safetensors",
         "options.yaml",
+        "report.html",
         "tokenizer.json",
         "tokenizer_config.json",
         "vocab.txt",
@@ -119,6 +120,28 @@ def test_an_error_while_writing_leaves_the_old_folder(trained, copy):
         write_model_folder(copy, trained.fine_tuned, metrics, trained.options)
     assert {p.name: p.read_bytes() for p in copy.iterdir()} == before
     assert [p.name for p in copy.parent.iterdir()] == ["model"]
+
+
+def test_the_report_tells_of_the_run(trained):
+    page = (trained.folder / "report.html").read_text(encoding="utf-8")
+    accuracy = trained.metrics["test"]["accuracy"]
+    assert f"<dd><bdi>{accuracy:.4f}</bdi></dd>" in page
+    assert "Reliability diagram" in page
+    assert "topics.csv" in page
+
+
+def test_a_fault_of_the_report_costs_no_model(trained, tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise LookupError("no such colour")
+
+    monkeypatch.setattr("pipelines.model_folder.report_page", broken)
+    folder = tmp_path / "model"
+    with pytest.warns(UserWarning, match="report.html is missing(?s:.*)colour"):
+        write_model_folder(
+            folder, trained.fine_tuned, trained.metrics, trained.options
+        )
+    assert not (folder / "report.html").exists()
+    assert read_model_folder(str(folder)).labels == trained.fine_tuned.labels
 
 
 def test_a_missing_folder_is_named(tmp_path):

@@ -14,6 +14,7 @@ from pipelines.classification.calibration import (
 )
 from pipelines.classification.metrics import (
     calibration_error,
+    reliability,
     sigmoid,
     softmax,
 )
@@ -36,6 +37,21 @@ def test_the_error_is_the_gap_between_confidence_and_accuracy():
     gaps = [2 * abs(0.5 - 0.63), 3 * abs(2 / 3 - 0.91), abs(0 - 0.1)]
     expected = sum(gaps) / 6
     assert calibration_error(confidence, right) == pytest.approx(expected)
+
+
+@free
+@given(SCORES)
+def test_the_bins_are_those_of_the_error(pairs):
+    confidence = np.array([score / 12 for score, _ in pairs])
+    right = np.array([is_right for _, is_right in pairs])
+    bins = reliability(confidence, right)
+    assert sum(each["count"] for each in bins) == len(pairs)
+    for each in bins:
+        assert each["low"] <= each["confidence"] <= each["high"] + 1e-12
+    gaps = [b["count"] * abs(b["confidence"] - b["right"]) for b in bins]
+    assert sum(gaps) / len(pairs) == pytest.approx(
+        calibration_error(confidence, right)
+    )
 
 
 @free
