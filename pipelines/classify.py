@@ -7,6 +7,9 @@ Leaves a model folder that `predict`, `evaluate` and transformers open.
 """
 
 import time
+from collections.abc import Sequence
+
+import keras
 
 from keras_encoder.heads import SequenceClassifier
 from pipelines.classification import decisions
@@ -25,14 +28,19 @@ from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
 from pipelines.outputs import choose_output
 from pipelines.reports.data_report import Part, data_report, report_lines
+from pipelines.training.callbacks import log_callbacks
 from pipelines.training.recipe import finish, load_pretrained, tokenizer_of
 
 
-def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
+def classify(
+    options: ClassifyOptions,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
+) -> tuple[FineTuned, dict]:
     """Runs the recipe.
 
     Args:
         options: see `ClassifyOptions`.
+        callbacks: see `pipelines.training.stages.Trainer`.
 
     Returns:
         The fine-tuned model and the content of `metrics.json`; both stand in
@@ -63,6 +71,7 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
         _, report = _tokenise_splits(tokenizer, splits, settings)
         return None, {"task": "classify", "data": report}
 
+    callbacks = (*callbacks, *log_callbacks(options))
     start = load_pretrained(options)
     _check_pairs(start.encoder, splits)
     model = SequenceClassifier(
@@ -70,17 +79,19 @@ def classify(options: ClassifyOptions) -> tuple[FineTuned, dict]:
     )
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
     inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
-    task = Task(fine_tuned, options, start, splits, weights, inputs)
+    task = Task(fine_tuned, options, start, splits, weights, inputs, callbacks)
     found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
     found["data"] = report
     if shares:
-        stages, best, scores = train_curve(task, shares)
+        stages, best, scores, outcome = train_curve(task, shares)
     else:
-        stages, best, scores = train(task)
+        stages, best, scores, outcome = train(task)
     found |= scores
     if warning := decisions.one_sided(found["validation"]):
         say(warning)
-    metrics = finish(output, fine_tuned, options, stages, best, found, started)
+    metrics = finish(
+        output, fine_tuned, options, stages, best, found, started, outcome
+    )
     return fine_tuned, metrics
 
 

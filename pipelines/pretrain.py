@@ -11,7 +11,9 @@ opens.
 """
 
 import time
+from collections.abc import Sequence
 
+import keras
 import numpy as np
 
 from keras_encoder.checkpoints.load import KERAS_HUB
@@ -34,6 +36,7 @@ from pipelines.pretraining.rows import sentence_pairs, single_texts
 from pipelines.pretraining.sentence_rows import tokenise_documents
 from pipelines.pretraining.vocabulary import train_vocabulary
 from pipelines.training.best_state import BestState
+from pipelines.training.callbacks import log_callbacks
 from pipelines.training.recipe import finish, load_start
 from pipelines.training.stages import count_parameters
 
@@ -42,11 +45,15 @@ RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
 _ROOM_FOR_PAIR = 7
 
 
-def pretrain(options: PretrainOptions) -> tuple[FineTuned, dict]:
+def pretrain(
+    options: PretrainOptions,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
+) -> tuple[FineTuned, dict]:
     """Runs the recipe.
 
     Args:
         options: see `PretrainOptions`.
+        callbacks: more Keras callbacks.
 
     Returns:
         The trained model and the content of `metrics.json`; both stand in
@@ -63,15 +70,15 @@ def pretrain(options: PretrainOptions) -> tuple[FineTuned, dict]:
         options.data, options.validation, options.text, options.seed
     )
     say(f"Data: {len(train)} training documents", *(f"  {n}" for n in note))
+    callbacks = (*callbacks, *log_callbacks(options))
     tokenizer = _train_vocabulary(options, train)
     start = load_start(options, tokenizer)
     model = make_model(options, start)
     batches, watched, entropy = _make_batches(
         options, start.tokenizer, train, held_out
     )
-    record, best = _train(
-        model, batches, watched, options, _rate(options, start.is_random)
-    )
+    rate = _rate(options, start.is_random)
+    record, best = _train(model, batches, watched, options, rate, callbacks)
     found = {
         "rows": {
             "train": len(batches.rows.inputs),
@@ -190,7 +197,7 @@ def _rate(options, is_random):
     return RATE_FROM_RANDOM if is_random else RATE_FROM_CHECKPOINT
 
 
-def _train(model, batches, watched, options, rate):
+def _train(model, batches, watched, options, rate, callbacks):
     """Trains to the end and goes back to the best epoch."""
     started = time.perf_counter()
     trainable = model.trainable_variables
@@ -219,7 +226,7 @@ def _train(model, batches, watched, options, rate):
         epochs=options.epochs,
         shuffle=False,  # the batches do, and know the right order
         verbose=0,
-        callbacks=[epochs],
+        callbacks=[epochs, *callbacks],
     )
     if best.stage is None:
         raise RunFailed(

@@ -8,7 +8,9 @@ Leaves a model folder that `predict`, `evaluate` and transformers open.
 
 import itertools
 import time
+from collections.abc import Sequence
 
+import keras
 import numpy as np
 
 from keras_encoder.heads import TokenTagger
@@ -31,16 +33,19 @@ from pipelines.reports.data_report import (
     data_report,
     report_lines,
 )
+from pipelines.reports.outcome import Outcome
 from pipelines.tagging import schemes
 from pipelines.tagging.alignment import Windows, gather, split_words, token_rows
 from pipelines.tagging.decoding import crf_transitions
 from pipelines.tagging.entities import choose_labels
+from pipelines.tagging.outcome import tag_outcome
 from pipelines.tagging.sentences import (
-    score_sentences,
+    label_examples,
     tag_scores,
     to_inner,
     windows_of,
 )
+from pipelines.training.callbacks import log_callbacks
 from pipelines.training.recipe import (
     finish,
     load_pretrained,
@@ -52,11 +57,14 @@ from pipelines.training.recipe import (
 from pipelines.training.stages import TrainingData, run_stages
 
 
-def tag(options: TagOptions) -> tuple[FineTuned, dict]:
+def tag(
+    options: TagOptions, callbacks: Sequence[keras.callbacks.Callback] = ()
+) -> tuple[FineTuned, dict]:
     """Runs the recipe.
 
     Args:
         options: see `TagOptions`.
+        callbacks: see `pipelines.training.stages.Trainer`.
 
     Returns:
         The fine-tuned model and the content of `metrics.json`; both stand in
@@ -78,6 +86,7 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
         _, report = _split_all(tokenizer_of(options), splits, options)
         return None, {"task": "tag", "data": report}
 
+    callbacks = (*callbacks, *log_callbacks(options))
     start = load_pretrained(options)
     model = TokenTagger(
         start.encoder,
@@ -108,16 +117,27 @@ def tag(options: TagOptions) -> tuple[FineTuned, dict]:
             loss=_loss(model, options),
             score=_scorer(fine_tuned, validation, splits.validation),
             monitor="accuracy" if scheme == schemes.PLAIN else "f1",
+            callbacks=callbacks,
         ),
     )
     found = {"scheme": scheme, "data": report}
     for part in PARTS[1:]:
         if examples := getattr(splits, part):
-            found[part] = score_sentences(
-                fine_tuned, examples, options.batch_size
-            )
-    metrics = finish(output, fine_tuned, options, stages, best, found, started)
+            found[part], outcome = _judge(fine_tuned, part, examples, options)
+    metrics = finish(
+        output, fine_tuned, options, stages, best, found, started, outcome
+    )
     return fine_tuned, metrics
+
+
+def _judge(fine_tuned, part, examples, options) -> tuple[dict, Outcome]:
+    """Metrics of a split, and what its report shows."""
+    results = label_examples(fine_tuned, examples, options.batch_size)
+    gold = [example.tags for example in examples]
+    tags = [tags for tags, _ in results]
+    scheme = fine_tuned.settings["scheme"]
+    scores = tag_scores(gold, tags, scheme)
+    return scores, tag_outcome(part, examples, results, scheme)
 
 
 def _uses_bbc(options):

@@ -10,7 +10,7 @@ from pipelines.classification import decisions, windows
 from pipelines.console import Progress
 from pipelines.data.examples import TextExample
 from pipelines.data.scratch import ScratchArray
-from pipelines.data.stored import have_pairs, labels_of
+from pipelines.data.stored import have_pairs
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.reports.data_report import TokenCounts
@@ -185,20 +185,6 @@ def text_logits(
         settings["problem"],
     )
     return ops.convert_to_numpy(combined)
-
-
-def score_texts(
-    fine_tuned: FineTuned,
-    examples: Sequence[TextExample],
-    batch_size: int = 32,
-) -> dict:
-    """Metrics of a fine-tuned classifier on labelled examples."""
-    return decisions.score(
-        labels_of(examples),
-        predict_scores(fine_tuned, examples, batch_size),
-        fine_tuned.labels,
-        fine_tuned.settings,
-    )
 
 
 def text_results(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -16,11 +17,9 @@ from pipelines.classification.learning_curve import (
     nested_rows,
     run_curve,
 )
+from pipelines.classification.outcome import text_outcome
 from pipelines.classification.targets import make_targets
-from pipelines.classification.texts import (
-    score_texts,
-    text_logits,
-)
+from pipelines.classification.texts import predict_scores, text_logits
 from pipelines.classification.windows import NONE, combine
 from pipelines.console import say
 from pipelines.data.examples import PARTS
@@ -29,6 +28,7 @@ from pipelines.data.splits import classes_of
 from pipelines.data.stored import labels_of
 from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
+from pipelines.reports.outcome import Outcome
 from pipelines.training.features import compute_states
 from pipelines.training.inputs import Inputs
 from pipelines.training.recipe import (
@@ -56,6 +56,7 @@ class Task:
     splits: Splits
     weights: np.ndarray
     inputs: dict[str, Inputs]
+    callbacks: Sequence[keras.callbacks.Callback] = ()
 
 
 def train_curve(task, shares):
@@ -63,7 +64,7 @@ def train_curve(task, shares):
     begin = task.fine_tuned.model.get_weights()
     texts = task.splits.train
     states = StatesOnce(task.inputs["train"])
-    stages, best, scores = train(task, compute=states)
+    stages, best, scores, outcome = train(task, compute=states)
 
     def run(rows):
         inputs = {**task.inputs, "train": states.take(rows)}
@@ -72,6 +73,7 @@ def train_curve(task, shares):
             splits=dataclasses.replace(task.splits, train=texts.take(rows)),
             weights=task.weights[rows],
             inputs=inputs,
+            callbacks=(),
         )
         return train(part, compute=states)[2]
 
@@ -79,7 +81,7 @@ def train_curve(task, shares):
     curve = run_curve(task.fine_tuned, begin, rows, run)
     curve.append(curve_row(1.0, len(texts), scores))
     say(*curve_lines(curve, MONITOR[task.options.problem]))
-    return stages, best, {**scores, "learning_curve": curve}
+    return stages, best, {**scores, "learning_curve": curve}, outcome
 
 
 def train(task, compute=compute_states):
@@ -87,7 +89,8 @@ def train(task, compute=compute_states):
 
     Returns:
         The records of the stages, the best state, which is now the model's,
-        and the metrics: `calibration`, `validation`, `test`.
+        the metrics (`calibration`, `validation`, `test`), and what was
+        answered on the test data, or else on the validation data.
     """
     fine_tuned, options, start = task.fine_tuned, task.options, task.start
     splits, inputs = task.splits, task.inputs
@@ -124,6 +127,7 @@ def train(task, compute=compute_states):
             combine=functools.partial(
                 combine, how=options.windows, problem=options.problem
             ),
+            callbacks=task.callbacks,
         ),
         start.pooler_is_random,
         compute,
@@ -135,8 +139,18 @@ def train(task, compute=compute_states):
         scores["calibration"] = fitted
     for part in PARTS[1:]:
         if examples := getattr(splits, part):
-            scores[part] = score_texts(fine_tuned, examples, options.batch_size)
-    return stages, best, scores
+            scores[part], outcome = _judge(
+                fine_tuned, part, examples, options.batch_size
+            )
+    return stages, best, scores, outcome
+
+
+def _judge(fine_tuned, part, examples, batch_size) -> tuple[dict, Outcome]:
+    """Metrics of a split, and what its report shows."""
+    scores = predict_scores(fine_tuned, examples, batch_size)
+    how = (scores, fine_tuned.labels, fine_tuned.settings)
+    found = decisions.score(labels_of(examples), *how)
+    return found, text_outcome(part, examples, *how)
 
 
 def make_loss(options: ClassifyOptions) -> keras.losses.Loss:

@@ -25,7 +25,16 @@ class RunOptions:
         is_path=True,
     )
     overwrite: bool = option(
-        False, "replace a model folder that stands at --output"
+        False, "replace what stands at --output and --csv-log"
+    )
+    tensorboard: str | None = option(
+        None, "folder for TensorBoard's files, written by epoch", is_path=True
+    )
+    csv_log: str | None = option(
+        None,
+        "CSV file of losses and scores, written by epoch (at the end "
+        "history.csv in --output has the same)",
+        is_path=True,
     )
     max_length: int = option(
         128,

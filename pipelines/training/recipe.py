@@ -20,6 +20,7 @@ from pipelines.console import say
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned, write_model_folder
 from pipelines.options import FineTuneOptions, RunOptions
+from pipelines.reports.outcome import Outcome
 from pipelines.training.best_state import BestState
 from pipelines.training.stages import Stage, Trainer
 
@@ -165,13 +166,18 @@ def make_stages(options: FineTuneOptions, is_random: bool) -> list[Stage]:
 
 
 def make_trainer(
-    options: FineTuneOptions, loss, score, monitor, combine=None
+    options: FineTuneOptions,
+    loss,
+    score,
+    monitor,
+    combine=None,
+    callbacks=(),
 ) -> Trainer:
     """What the stages share: the options' values and the recipe's own parts.
 
     Args:
         options: of the recipe.
-        loss, score, monitor, combine: as in `Trainer`.
+        loss, score, monitor, combine, callbacks: as in `Trainer`.
     """
     return Trainer(
         loss=loss,
@@ -182,6 +188,7 @@ def make_trainer(
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
         seed=options.seed,
+        callbacks=callbacks,
     )
 
 
@@ -239,6 +246,7 @@ def finish(
     best: BestState,
     found: dict,
     started: float,
+    outcome: Outcome | None = None,
 ) -> dict:
     """Writes the model folder and tells what stands in it.
 
@@ -251,6 +259,7 @@ def finish(
         found: what is the recipe's own in `metrics.json`, the metrics of
             `validation` or `test` among it.
         started: `time.perf_counter()` at the start of the run.
+        outcome: what the model answered, for the report.
 
     Returns:
         The content of `metrics.json`.
@@ -266,7 +275,7 @@ def finish(
         **found,
         "seconds": round(time.perf_counter() - started, 2),
     }
-    write_model_folder(output, fine_tuned, metrics, options)
+    write_model_folder(output, fine_tuned, metrics, options, outcome)
     _say_result(metrics, output)
     return metrics
 

@@ -3,7 +3,7 @@
 import dataclasses
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 import numpy as np
@@ -64,7 +64,9 @@ class Trainer:
         batch_size: examples an update.
         weight_decay, clip_norm: as in `make_optimizer`.
         seed: of the shuffling.
-        callbacks: more Keras callbacks, for every stage.
+        callbacks: more Keras callbacks. Each stage is a `fit` of its own, of
+            another model; its epochs go on counting, and its logs have the
+            metrics of the validation data as `val_...`.
     """
 
     loss: keras.losses.Loss
@@ -75,7 +77,7 @@ class Trainer:
     weight_decay: float = 0.01
     clip_norm: float = 1.0
     seed: int = 42
-    callbacks: tuple = ()
+    callbacks: Sequence[keras.callbacks.Callback] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,9 +123,18 @@ def run_stages(
         if stage.epochs == 0:
             continue
         set_trainable(task, stage.blocks, pooler_is_random)
+        done = sum(record["epochs"] for record in records)
         records.append(
             _run_stage(
-                task, stage, number, data, validation, trainer, best, compute
+                task,
+                stage,
+                number,
+                done,
+                data,
+                validation,
+                trainer,
+                best,
+                compute,
             )
         )
     unfreeze(task)
@@ -179,7 +190,7 @@ def count_parameters(variables) -> int:
 
 
 def _run_stage(
-    task, stage, number, data, validation, trainer, best, compute
+    task, stage, number, done, data, validation, trainer, best, compute
 ) -> dict:
     started = time.perf_counter()
     frozen = {v.path: _digest(v) for v in task.non_trainable_weights}
@@ -206,10 +217,11 @@ def _run_stage(
     fitted = Combined(part, trainer.combine) if in_windows else part
     _compile(fitted, stage, batches, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.
-    watch = Validation(part, stage, validation, trainer, best)
+    watch = Validation(part, stage, done, validation, trainer, best)
     fitted.fit(
         batches,
-        epochs=stage.epochs,
+        initial_epoch=done,
+        epochs=done + stage.epochs,
         shuffle=False,  # `Batches` does, and knows the right order
         verbose=0,
         callbacks=[watch, *trainer.callbacks],

@@ -15,6 +15,7 @@ class Validation(keras.callbacks.Callback):
     Args:
         part: the model that is trained.
         stage: `pipelines.training.stages.Stage`.
+        done: epochs of earlier stages: Keras' number of the first epoch here.
         validation: `Inputs` of `part`.
         trainer: `pipelines.training.stages.Trainer`.
         best: `BestState`.
@@ -23,10 +24,11 @@ class Validation(keras.callbacks.Callback):
         history: a dict of numbers for each epoch.
     """
 
-    def __init__(self, part, stage, validation, trainer, best):
+    def __init__(self, part, stage, done, validation, trainer, best):
         super().__init__()
         self.part = part
         self.stage = stage
+        self.done = done
         self.validation = validation
         self.trainer = trainer
         self.best = best
@@ -37,7 +39,8 @@ class Validation(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self.started = time.perf_counter()
-        title = f"{self.stage.name} epoch {epoch + 1}/{self.stage.epochs}"
+        number = epoch - self.done + 1
+        title = f"{self.stage.name} epoch {number}/{self.stage.epochs}"
         self.bar = Progress(title, self.params["steps"])
 
     def on_train_batch_end(self, batch, logs=None):
@@ -52,17 +55,24 @@ class Validation(keras.callbacks.Callback):
         ):
             for row, output in zip(rows, some, strict=True):
                 outputs[row] = output
-        scores = self.trainer.score(outputs)
+        # The tables by class come once, at the end of the run.
+        scores = {
+            name: value
+            for name, value in self.trainer.score(outputs).items()
+            if isinstance(value, int | float)
+        }
+        number = epoch - self.done + 1
         metrics = {
-            "epoch": epoch + 1,
+            "epoch": number,
             "train_loss": float(logs["loss"]),
-            # The tables by class come once, at the end of the run.
-            **{k: v for k, v in scores.items() if isinstance(v, int | float)},
+            **scores,
             "seconds": round(trained, 2),
         }
         self.history.append(metrics)
+        # For the callbacks after this one, as if Keras had validated.
+        logs.update({f"val_{name}": value for name, value in scores.items()})
         improved = self.best.offer(
-            self.part, metrics, self.trainer.monitor, self.stage.name, epoch + 1
+            self.part, metrics, self.trainer.monitor, self.stage.name, number
         )
         self._report(metrics, improved)
         # On little validation data the metric moves in steps; the loss tells
