@@ -128,6 +128,8 @@ def test_the_folder_tells_how_it_came_to_be(both):
     assert stored["unigram_entropy"] == metrics["unigram_entropy"]
     assert (folder / "history.csv").read_text().count("\n") == 9
     card = (folder / "README.md").read_text()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "knowing only how often each token comes" in page
     assert "pipeline_tag: fill-mask" in card
     assert "Labels" not in card
     settings = json.loads((folder / "keras_encoder.json").read_text())
