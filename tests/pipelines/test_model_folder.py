@@ -56,8 +56,6 @@ def test_settings_tell_what_wrote_them(trained):
         "task": "classify",
         "problem": "single_label",
         "max_length": 8,
-        "windows": "none",
-        "stride": None,
         "versions": {
             "keras_encoder": keras_encoder.__version__,
             "keras": keras.__version__,
