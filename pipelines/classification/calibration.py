@@ -12,11 +12,10 @@ import numpy as np
 
 from pipelines.classification.decisions import to_scores
 from pipelines.classification.metrics import calibration_error, fit_thresholds
-from pipelines.classification.texts import row_logits, text_logits
+from pipelines.classification.texts import text_logits
 from pipelines.console import say
 from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
-from pipelines.training.inputs import Inputs
 
 # Temperatures that are tried; beyond them something else is wrong.
 _COLDEST, _HOTTEST = 0.05, 20.0
@@ -24,7 +23,11 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 def fit_decisions(
-    fine_tuned: FineTuned, inputs: Inputs, gold: list, options: ClassifyOptions
+    fine_tuned: FineTuned,
+    logits: np.ndarray,
+    owners: np.ndarray | None,
+    gold: list,
+    options: ClassifyOptions,
 ) -> dict:
     """Fits on validation data all that stands between logits and answers.
 
@@ -34,7 +37,8 @@ def fit_decisions(
 
     Args:
         fine_tuned: a trained classifier, changed in place.
-        inputs: of the validation texts.
+        logits: (rows, classes) of the validation texts or their windows.
+        owners: int (rows,), the text of each window; None without windows.
         gold: their labels.
         options: of the recipe.
 
@@ -47,17 +51,16 @@ def fit_decisions(
     known, targets = _targets(gold, labels, problem)
     if problem == "regression" or not len(known):
         return {}
-    rows = row_logits(fine_tuned, inputs, options.batch_size)
 
     def logits_at(temperature):
-        scaled = (rows / temperature).astype("float32")
-        return text_logits(scaled, inputs.owners, settings)[known]
+        scaled = (logits / temperature).astype("float32")
+        return text_logits(scaled, owners, settings)[known]
 
     temperature = fit_temperature(logits_at, targets, problem)
     before = to_scores(logits_at(1.0), problem)
     after = to_scores(logits_at(temperature), problem)
-    logits = fine_tuned.model.logits
-    logits.set_weights([w / temperature for w in logits.get_weights()])
+    last = fine_tuned.model.logits
+    last.set_weights([w / temperature for w in last.get_weights()])
     found = {
         "temperature": temperature,
         "calibration_error": {

@@ -85,13 +85,13 @@ class StatesOnce:
         self.part, self.rows = self.whole.take(rows), rows
         return self.part
 
-    def __call__(self, task, inputs, cut, batch_size, progress=None) -> Inputs:
+    def __call__(self, below, inputs, batch_size, progress=None) -> Inputs:
         is_part = inputs is self.part
         source = self.whole if is_part else inputs
-        key = (is_part, cut)
+        key = (is_part, below.cut)
         if key not in self._kept:
             self._kept[key] = compute_states(
-                task, source, cut, batch_size, progress
+                below, source, batch_size, progress
             )
         kept = self._kept[key]
         if is_part:

@@ -19,10 +19,9 @@ from pipelines.classification.learning_curve import (
 )
 from pipelines.classification.outcome import text_outcome
 from pipelines.classification.targets import make_targets
-from pipelines.classification.texts import predict_scores, text_logits
+from pipelines.classification.texts import row_logits, text_logits
 from pipelines.classification.windows import NONE, combine
 from pipelines.console import say
-from pipelines.data.examples import PARTS
 from pipelines.data.sources import Splits
 from pipelines.data.splits import classes_of
 from pipelines.data.stored import labels_of
@@ -134,21 +133,29 @@ def train(task, compute=compute_states):
     )
     kernel, bias = model.logits.get_weights()
     model.logits.set_weights([kernel * deviation, bias * deviation + mean])
-    scores = {}
-    if fitted := fit_decisions(fine_tuned, inputs["validation"], gold, options):
+    # Known from the best epoch; the model need not run once more.
+    logits = np.stack(best.outputs) * deviation + mean
+    owners, scores = inputs["validation"].owners, {}
+    if fitted := fit_decisions(fine_tuned, logits, owners, gold, options):
         scores["calibration"] = fitted
-    for part in PARTS[1:]:
-        if examples := getattr(splits, part):
-            scores[part], outcome = _judge(
-                fine_tuned, part, examples, options.batch_size
-            )
+        logits = logits / fitted["temperature"]
+    scores["validation"], outcome = _judge(task, "validation", logits)
+    if splits.test:
+        logits = row_logits(fine_tuned, inputs["test"], options.batch_size)
+        scores["test"], outcome = _judge(task, "test", logits)
     return stages, best, scores, outcome
 
 
-def _judge(fine_tuned, part, examples, batch_size) -> tuple[dict, Outcome]:
-    """Metrics of a split, and what its report shows."""
-    scores = predict_scores(fine_tuned, examples, batch_size)
-    how = (scores, fine_tuned.labels, fine_tuned.settings)
+def _judge(task, part, logits) -> tuple[dict, Outcome]:
+    """Metrics of a split, and what its report shows, from logits by row."""
+    settings = task.fine_tuned.settings
+    logits = text_logits(logits, task.inputs[part].owners, settings)
+    examples = getattr(task.splits, part)
+    how = (
+        decisions.to_scores(logits, settings["problem"]),
+        task.fine_tuned.labels,
+        settings,
+    )
     found = decisions.score(labels_of(examples), *how)
     return found, text_outcome(part, examples, *how)
 

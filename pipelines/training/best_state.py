@@ -15,20 +15,28 @@ class BestState:
 
     Higher metric is better; at equal metric, lower loss. Between stages the
     model is always in this state.
+
+    Attributes:
+        stage, epoch: where it was reached; None where it never was.
+        outputs: what the model gave for each row of the validation data.
     """
 
     def __init__(self):
         self.key = (-np.inf, -np.inf)
         self.stage = None
         self.epoch = None
+        self.outputs = None
         self._values = {}
 
-    def offer(self, model, metrics, monitor, stage, epoch) -> bool:
+    def offer(
+        self, model, metrics, monitor, stage, epoch, outputs=None
+    ) -> bool:
         """Keeps the model's weights if the metrics are the best so far."""
         key = rank(metrics, monitor)
         if key <= self.key:
             return False
         self.key, self.stage, self.epoch = key, stage, epoch
+        self.outputs = outputs
         self.keep(model)
         return True
 

@@ -105,14 +105,14 @@ class StandardisedHead(keras.Model):
 
 
 def compute_states(
-    task, inputs: Inputs, cut: int, batch_size: int, progress=None
+    below: Below, inputs: Inputs, batch_size: int, progress=None
 ) -> Inputs:
-    """Stores the states that reach block `cut`, without padding.
+    """Stores the states that reach block `below.cut`, without padding.
 
     Args:
-        task: task model, such as `SequenceClassifier`.
+        below: the frozen part of a task model; what it compiled serves for
+            all inputs.
         inputs: `Inputs` of the whole model.
-        cut: int. First block that will be trained; `num_layers` if none.
         batch_size: int.
         progress: as in `predict_rows`.
 
@@ -120,7 +120,7 @@ def compute_states(
         `Inputs` with `states`: an array (rows, 1, hidden) where only the
         first token is read, else `Rows` of (length, hidden).
     """
-    below = Below(task, cut)
+    task, cut = below.task, below.cut
     outputs = predict_rows(below, inputs, batch_size, progress)
     if _first_token(task, cut):
         states = empty_array((len(inputs), 1, task.encoder.hidden_dim))

@@ -15,6 +15,7 @@ from pipelines.training.batching import Batches
 from pipelines.training.best_state import BestState, rank
 from pipelines.training.features import (
     Above,
+    Below,
     StandardisedHead,
     compute_states,
     head_features,
@@ -251,10 +252,11 @@ def _prepare(task, stage, data, validation, trainer, compute):
     if stage.blocks is None:
         return task, data, validation
     cut = task.encoder.num_layers - stage.blocks
+    below = Below(task, cut)
     rows = len(data.inputs) + len(validation)
     with Progress(f"{stage.name}: frozen part, once", rows) as progress:
         inputs, validation = (
-            compute(task, some, cut, trainer.batch_size, progress.add)
+            compute(below, some, trainer.batch_size, progress.add)
             for some in (data.inputs, validation)
         )
     part = Above(task, cut)

@@ -72,7 +72,12 @@ class Validation(keras.callbacks.Callback):
         # For the callbacks after this one, as if Keras had validated.
         logs.update({f"val_{name}": value for name, value in scores.items()})
         improved = self.best.offer(
-            self.part, metrics, self.trainer.monitor, self.stage.name, number
+            self.part,
+            metrics,
+            self.trainer.monitor,
+            self.stage.name,
+            number,
+            outputs,
         )
         self._report(metrics, improved)
         # On little validation data the metric moves in steps; the loss tells

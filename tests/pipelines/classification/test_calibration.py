@@ -118,7 +118,7 @@ def test_the_temperature_goes_into_the_weights(trained):
     logits = row_logits(opened, inputs, 16)
     gold = [example.label for example in examples]
     options = dataclasses.replace(trained.options, target_accuracy=0.9)
-    found = fit_decisions(opened, inputs, gold, options)
+    found = fit_decisions(opened, logits, None, gold, options)
     expected = softmax(logits.astype("float64") / found["temperature"])
     scores = predict_scores(opened, examples)
     np.testing.assert_allclose(scores, expected, atol=1e-5)

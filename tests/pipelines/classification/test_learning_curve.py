@@ -15,7 +15,7 @@ from pipelines.classification.learning_curve import (
 )
 from pipelines.classify import classify
 from pipelines.errors import InputError
-from pipelines.training.features import compute_states
+from pipelines.training.features import Below, compute_states
 from pipelines.training.inputs import Inputs
 from tests.pipelines.training.staged import inputs, task_model
 
@@ -78,8 +78,8 @@ def test_the_frozen_part_runs_once_for_all_parts(cut, owners, monkeypatch):
     states = StatesOnce(whole)
     for texts in ([0, 2, 5], [1, 3]):
         part = states.take(np.array(texts))
-        expected = compute_states(task, part, cut, 5)
-        found = states(task, part, cut, 5)
+        expected = compute_states(Below(task, cut), part, 5)
+        found = states(Below(task, cut), part, 5)
         assert len(found) == len(expected)
         for row in range(len(found)):
             np.testing.assert_allclose(

@@ -64,7 +64,7 @@ def logits(model, data):
 @pytest.mark.parametrize("cut", range(LAYERS + 1))
 def test_stored_states_give_the_logits_of_the_whole_model(head, cut):
     task = task_model(head)
-    states = compute_states(task, inputs(), cut, batch_size=3)
+    states = compute_states(Below(task, cut), inputs(), batch_size=3)
     np.testing.assert_allclose(
         logits(Above(task, cut), states),
         logits(task, inputs()),
@@ -75,17 +75,17 @@ def test_stored_states_give_the_logits_of_the_whole_model(head, cut):
 
 def test_only_the_first_token_is_stored_where_no_other_is_read():
     task = task_model(SequenceClassifier)
-    states = compute_states(task, inputs(), LAYERS, batch_size=3)
+    states = compute_states(Below(task, LAYERS), inputs(), batch_size=3)
     assert states.columns["states"].shape == (len(LENGTHS), 1, HIDDEN)
     assert states.lengths is None
-    below = compute_states(task, inputs(), LAYERS - 1, batch_size=3)
+    below = compute_states(Below(task, LAYERS - 1), inputs(), batch_size=3)
     np.testing.assert_array_equal(below.lengths, LENGTHS)
 
 
 def test_progress_counts_the_rows_of_the_frozen_part():
     done = []
     task = task_model(SequenceClassifier)
-    compute_states(task, inputs(), 1, batch_size=3, progress=done.append)
+    compute_states(Below(task, 1), inputs(), batch_size=3, progress=done.append)
     assert sum(done) == len(LENGTHS)
 
 
@@ -127,7 +127,7 @@ def test_frozen_blocks_of_the_whole_model_never_drop_out(blocks):
 def test_the_trained_part_drops_out():
     task = task_model(SequenceClassifier, dropout=0.5)
     set_trainable(task, 1)
-    states = compute_states(task, inputs(), LAYERS - 1, batch_size=3)
+    states = compute_states(Below(task, LAYERS - 1), inputs(), batch_size=3)
     batch = states.batch(ALL, 8)
     above = Above(task, LAYERS - 1)
     calm = to_numpy(above(batch))
@@ -212,7 +212,7 @@ def test_head_features_are_what_the_last_layer_reads():
         lengths = np.array([4, 2, 5])
         ids = Rows(np.arange(11, dtype="int32") % VOCABULARY, lengths)
         inputs = Inputs({"token_ids": ids})
-        states = compute_states(task, inputs, encoder.num_layers, 2)
+        states = compute_states(Below(task, encoder.num_layers), inputs, 2)
         found = head_features(task, states).columns["features"]
         for row in range(3):
             batch = inputs.batch(np.array([row]), lengths[row])

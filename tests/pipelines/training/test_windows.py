@@ -12,6 +12,7 @@ from keras_encoder.losses import SmoothCrossentropy
 from pipelines.classification.metrics import softmax
 from pipelines.classification.windows import combine
 from pipelines.training.features import (
+    Below,
     StandardisedHead,
     compute_states,
     head_features,
@@ -150,7 +151,7 @@ def test_features_of_windows_combine_as_the_whole_model_does():
     whole = MEAN(
         to_numpy(task(inputs.batch(np.arange(12), 8))), inputs.owners, 5
     )
-    kept = head_features(task, compute_states(task, inputs, 2, 5))
+    kept = head_features(task, compute_states(Below(task, 2), inputs, 5))
     assert kept.owners is inputs.owners
     head = StandardisedHead(task, kept)
     head.unfold()
