@@ -94,7 +94,10 @@ def test_a_config_repeats_a_run_with_a_clean_output(trained, tmp_path):
     )
     assert status == 0, err
     assert out == f"{output}\n"
-    known = r"Backend: |Data: |Data report$|  |Encoder: |Stage |Best: |Test: "
+    known = (
+        r"Backend: |Data: |Data report$|  |Encoder: |Stage |Temperature |"
+        r"Best: |Test: "
+    )
     odd = [line for line in err.splitlines() if not re.match(known, line)]
     assert not odd
     assert f"Backend: {BACKEND} " in err
