@@ -12,16 +12,55 @@ def gradient_norms(model, inputs, loss):
     """Norm of the loss's gradient by layer, dropout off, weights untouched.
 
     Args:
-        model: `Encoder`, or a head with an `encoder`. Its compiled state, if
-            it has one, stays as it is.
+        model: `Encoder`, a head with an `encoder`, or any other Keras model
+            of a dict. Its compiled state, if it has one, stays as it is.
         inputs: dict of arrays, one batch.
         loss: function from what the model returns to a scalar tensor.
 
     Returns:
         Dict of layer -> float: `"embeddings"`, `"block_0"` and so on, in the
-        order of the pass; layers without trainable weights are left out,
-        those that the loss does not read have 0.
+        order of the pass (of another model its own layers); layers without
+        trainable weights are left out, those that the loss does not read
+        have 0.
     """
+    squares = collections.Counter()
+    for variable, gradient in _gradients(model, inputs, loss):
+        square = np.sum(gradient.astype("float64") ** 2)
+        squares[_layer_of(variable, model)] += square
+    return {name: float(np.sqrt(value)) for name, value in squares.items()}
+
+
+def attributions(model, inputs, scalar):
+    """Gradient times input: what each token adds to a number, linearly.
+
+    The product of a token's embedding, as the first block reads it, with the
+    gradient there. Dropout is off, weights stay as they are. The sum over
+    the tokens is not the number itself: the model is not linear.
+
+    Args:
+        model: `SequenceClassifier` or `TokenTagger`.
+        inputs: dict of arrays, one batch.
+        scalar: function from the logits to a scalar tensor, such as the sum
+            over the batch of the logits of one class.
+
+    Returns:
+        float64 array (batch, seq): above 0 where a token raises the scalar.
+
+    Reference:
+        [Shrikumar et al., 2017](https://arxiv.org/abs/1605.01713)
+    """
+    embeddings = _to_numpy(model.encoder.embed(inputs))
+    shifted = _Shifted(model, embeddings.shape)
+    (gradient,) = (
+        gradient
+        for variable, gradient in _gradients(shifted, inputs, scalar)
+        if variable is shifted.shift
+    )
+    return (embeddings * gradient).sum(axis=-1)
+
+
+def _gradients(model, inputs, loss):
+    """Pairs of each trainable variable and its gradient, a NumPy array."""
     probe, recorder = _Probe(model, loss), _Recorder()
     probe.compile(
         optimizer=recorder,
@@ -41,13 +80,8 @@ def gradient_norms(model, inputs, loss):
             shuffle=False,  # the loss may know the targets of each row
             verbose=0,
         )
-    squares = collections.Counter()
-    for variable, gradient in zip(
-        probe.trainable_weights, recorder.gradients, strict=True
-    ):
-        square = np.sum(gradient.numpy().astype("float64") ** 2)
-        squares[_layer_of(variable, model)] += square
-    return {name: float(np.sqrt(value)) for name, value in squares.items()}
+    gradients = [gradient.numpy() for gradient in recorder.gradients]
+    return list(zip(probe.trainable_weights, gradients, strict=True))
 
 
 class _Probe(keras.Model):
@@ -66,6 +100,31 @@ class _Probe(keras.Model):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         return y_pred
+
+
+class _Shifted(keras.Model):
+    """A head whose embeddings have a weight of zeros added.
+
+    The gradient of that weight is the one of the embeddings, and every
+    backend gives the gradients of weights.
+    """
+
+    def __init__(self, model, shape):
+        super().__init__(name="shifted")
+        self.model = model
+        self.shift = self.add_weight(
+            shape=shape, initializer="zeros", name="shift"
+        )
+        self.built = True
+
+    def call(self, inputs, training=None):
+        encoder = self.model.encoder
+        states = encoder.encode(
+            encoder.embed(inputs) + self.shift,
+            padding_mask=inputs.get("padding_mask"),
+            first_token_only=self.model.reads_first_token,
+        )
+        return self.model.head(states)
 
 
 class _Recorder(keras.optimizers.Optimizer):
@@ -90,6 +149,15 @@ class _Recorder(keras.optimizers.Optimizer):
         kept = self.gradients[self._get_variable_index(variable)]
         # Added, not assigned: TensorFlow has one gradient a looked-up row.
         self.assign_add(kept, gradient)
+
+
+def largest_difference(one, other):
+    """Largest absolute difference of two tensors or arrays, as a float.
+
+    Args:
+        one, other: of shapes that broadcast; NaN in either gives NaN.
+    """
+    return float(np.abs(_to_numpy(one) - _to_numpy(other)).max())
 
 
 def activation_variances(encoder, inputs):
@@ -142,6 +210,30 @@ def attention_entropies(encoder, inputs):
     return np.stack(entropies)
 
 
+def attention_distances(encoder, inputs):
+    """Mean distance of the attention by layer and head, in tokens.
+
+    `sum p |query - key|` over the keys, averaged over the queries that are
+    real tokens.
+
+    Args:
+        encoder: `Encoder`.
+        inputs: dict of arrays, as for the encoder.
+
+    Returns:
+        float64 array (layers, heads).
+    """
+    real = _mask(inputs) != 0
+    place = np.arange(real.shape[1])
+    apart = np.abs(place[:, None] - place)  # (queries, keys)
+    outputs = encoder(inputs, return_attention_scores=True)
+    distances = []
+    for scores in outputs["attention_scores"]:
+        distance = (_to_numpy(scores) * apart).sum(axis=-1)
+        distances.append(distance.transpose(0, 2, 1)[real].mean(axis=0))
+    return np.stack(distances)
+
+
 def parameter_table(model):
     """Number and share of the weights by component.
 
@@ -173,10 +265,13 @@ def _component(variable, layer):
 
 
 def _layer_of(variable, model):
-    """The layer of an encoder that a weight belongs to, or `"head"`."""
+    """The layer of an encoder that a weight belongs to, or `"head"`.
+
+    Of a model without an encoder, the model's own layer.
+    """
     encoder = getattr(model, "encoder", model)
     prefix = f"{encoder.path or encoder.name}/"
-    if not variable.path.startswith(prefix):
+    if encoder is not model and not variable.path.startswith(prefix):
         return "head"
     return variable.path.removeprefix(prefix).partition("/")[0]
 

@@ -5,11 +5,14 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_encoder import SequenceClassifier
+from keras_encoder import SequenceClassifier, TokenTagger
 from keras_encoder.diagnostics import (
     activation_variances,
+    attention_distances,
     attention_entropies,
+    attributions,
     gradient_norms,
+    largest_difference,
     parameter_table,
 )
 from pipelines.measuring.costs import parameters
@@ -25,6 +28,7 @@ from tests.keras_encoder.fixed_weights import (
     VOCABULARY,
     encoder_inputs,
     set_sine_weights,
+    sine,
     tiny_encoder,
 )
 from tests.keras_encoder.layer_contract import to_numpy
@@ -101,6 +105,74 @@ def test_frozen_layers_have_no_gradient_norm():
     assert list(found) == ["block_1", "pooler", "head"]
 
 
+def test_gradient_norms_of_another_model_are_by_its_layers():
+    """The chain rule through two linear layers without bias."""
+    first, second = sine((4, 3), 0.1), sine((3, 1), 0.2)
+    x = sine((5, 4), 0.3)
+    inputs = keras.Input((4,), name="x")
+    wide = keras.layers.Dense(3, use_bias=False, name="one")(inputs)
+    outputs = keras.layers.Dense(1, use_bias=False, name="two")(wide)
+    model = keras.Model({"x": inputs}, outputs)
+    model.set_weights([first, second])
+    found = gradient_norms(model, {"x": x}, ops.sum)
+    expected = {
+        "one": np.linalg.norm(np.outer(x.sum(axis=0), second)),
+        "two": np.linalg.norm((x @ first).sum(axis=0)),
+    }
+    assert list(found) == list(expected)
+    for name, norm in expected.items():
+        assert found[name] == pytest.approx(norm, rel=1e-5)
+
+
+def first_class(logits):
+    return ops.sum(logits[..., 0])
+
+
+@pytest.mark.parametrize("head", [SequenceClassifier, TokenTagger])
+def test_attributions_equal_finite_differences(head):
+    """Scaling a token's embedding by 1 +- h moves the logits as they say."""
+    model = set_sine_weights(head(tiny_encoder(), 4, dropout=0.5))
+    before = [weight.numpy() for weight in model.weights]
+    inputs = encoder_inputs()
+    found = attributions(model, inputs, first_class)
+    for weight, old in zip(model.weights, before, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), old)
+    embeddings = to_numpy(model.encoder.embed(inputs))
+    assert found.shape == embeddings.shape[:2]
+
+    def logit(states):
+        states = model.encoder.encode(
+            states.astype("float32"), padding_mask=inputs["padding_mask"]
+        )
+        return to_numpy(model.head(states))[..., 0].astype("float64").sum()
+
+    step = 1e-2
+    for row, token in [(0, 0), (0, 3), (1, 2), (2, 1)]:
+        moved = [embeddings.astype("float64") for _ in range(2)]
+        moved[0][row, token] *= 1 + step
+        moved[1][row, token] *= 1 - step
+        expected = (logit(moved[0]) - logit(moved[1])) / (2 * step)
+        assert found[row, token] == pytest.approx(expected, abs=2e-3)
+
+
+def test_padding_adds_nothing_to_a_text():
+    inputs = encoder_inputs()
+    found = attributions(classifier(), inputs, first_class)
+    padding = inputs["padding_mask"] == 0
+    np.testing.assert_array_equal(found[padding], 0)
+    assert np.abs(found[~padding]).min() > 0
+
+
+def test_the_largest_difference_is_of_tensors_and_arrays():
+    table = tiny_encoder().embeddings.token_embedding.embeddings
+    array = table.numpy()
+    array[3, 2] -= 0.5
+    assert largest_difference(table, array) == pytest.approx(0.5)
+    assert largest_difference(array, table[None]) == pytest.approx(0.5)
+    array[0, 0] = np.nan
+    assert np.isnan(largest_difference(table, array))
+
+
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_activation_variances_are_those_of_the_real_states(norm_first):
     encoder, inputs = tiny_encoder(norm_first=norm_first), encoder_inputs()
@@ -164,6 +236,31 @@ def test_attention_to_all_alike_has_the_entropy_of_the_length(with_mask):
 def test_attention_to_one_token_has_no_entropy():
     inputs = {"token_ids": np.array([[3], [7]])}
     found = attention_entropies(tiny_encoder(), inputs)
+    np.testing.assert_array_equal(found, np.zeros((LAYERS, HEADS)))
+
+
+def test_attention_distances_equal_their_formula():
+    encoder, inputs = tiny_encoder(), encoder_inputs()
+    found = attention_distances(encoder, inputs)
+    scores = encoder(inputs, return_attention_scores=True)["attention_scores"]
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            distances = []
+            for row, length in enumerate(inputs["padding_mask"].sum(axis=1)):
+                for query in range(length):
+                    shares = to_numpy(scores[layer])[row, head, query]
+                    distances.append(
+                        sum(
+                            p * abs(query - key) for key, p in enumerate(shares)
+                        )
+                    )
+            expected = np.mean(distances)
+            assert found[layer, head] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_token_alone_looks_no_distance():
+    inputs = {"token_ids": np.array([[3], [7]])}
+    found = attention_distances(tiny_encoder(), inputs)
     np.testing.assert_array_equal(found, np.zeros((LAYERS, HEADS)))
 
 
