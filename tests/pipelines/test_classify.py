@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 import yaml
 
+from pipelines.classification import decisions
+from pipelines.classification.texts import predict_scores
 from pipelines.classify import classify
 from pipelines.data.examples import TextExample
+from pipelines.data.sources import load_splits
+from pipelines.data.stored import labels_of
+from pipelines.model_folder import read_model_folder
 from pipelines.options import ClassifyOptions
 from pipelines.predict import predict_stream
 from tests.pipelines.tiny import (
@@ -72,6 +77,23 @@ def test_the_saved_model_is_the_best_of_all_epochs(trained):
         for row in stage["history"]
     )
     assert trained.metrics["validation"]["macro_f1"] == pytest.approx(best)
+
+
+def test_the_saved_model_scores_as_it_was_told(trained):
+    """The scores come from outputs that were kept, not from that model."""
+    opened = read_model_folder(str(trained.folder))
+    splits = load_splits(trained.options.data, seed=trained.options.seed)
+    for part in ("validation", "test"):
+        examples = getattr(splits, part)
+        found = decisions.score(
+            labels_of(examples),
+            predict_scores(opened, examples),
+            opened.labels,
+            opened.settings,
+        )
+        told = trained.metrics[part]
+        for name in ("loss", "accuracy", "calibration_error"):
+            assert found[name] == pytest.approx(told[name], abs=1e-4)
 
 
 def test_calibration_is_told_and_changes_no_decision(trained):
