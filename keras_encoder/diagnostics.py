@@ -199,15 +199,12 @@ def attention_entropies(encoder, inputs):
     Returns:
         float64 array (layers, heads).
     """
-    real = _mask(inputs) != 0
-    outputs = encoder(inputs, return_attention_scores=True)
-    entropies = []
-    for scores in outputs["attention_scores"]:
-        scores = _to_numpy(scores)  # (batch, heads, seq, seq)
+
+    def entropy(scores):
         logs = np.log(np.where(scores > 0, scores, 1.0))  # 0 log 0 = 0
-        entropy = -(scores * logs).sum(axis=-1)
-        entropies.append(entropy.transpose(0, 2, 1)[real].mean(axis=0))
-    return np.stack(entropies)
+        return -(scores * logs).sum(axis=-1)
+
+    return _over_queries(encoder, inputs, entropy)
 
 
 def attention_distances(encoder, inputs):
@@ -223,15 +220,31 @@ def attention_distances(encoder, inputs):
     Returns:
         float64 array (layers, heads).
     """
-    real = _mask(inputs) != 0
-    place = np.arange(real.shape[1])
+    place = np.arange(_mask(inputs).shape[1])
     apart = np.abs(place[:, None] - place)  # (queries, keys)
+    return _over_queries(
+        encoder, inputs, lambda scores: (scores * apart).sum(axis=-1)
+    )
+
+
+def _over_queries(encoder, inputs, measure):
+    """The mean over the real queries of what is measured of each.
+
+    Args:
+        encoder, inputs: as for `attention_entropies`.
+        measure: scores (batch, heads, seq, seq) -> (batch, heads, seq).
+
+    Returns:
+        float64 array (layers, heads).
+    """
+    real = _mask(inputs) != 0
     outputs = encoder(inputs, return_attention_scores=True)
-    distances = []
-    for scores in outputs["attention_scores"]:
-        distance = (_to_numpy(scores) * apart).sum(axis=-1)
-        distances.append(distance.transpose(0, 2, 1)[real].mean(axis=0))
-    return np.stack(distances)
+    return np.stack(
+        [
+            measure(_to_numpy(scores)).transpose(0, 2, 1)[real].mean(axis=0)
+            for scores in outputs["attention_scores"]
+        ]
+    )
 
 
 def parameter_table(model):

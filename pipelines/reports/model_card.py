@@ -6,6 +6,7 @@ import re
 import yaml
 
 from pipelines.reports.names import KINDS, base_name, data_name, hub_name
+from pipelines.reports.tables import markdown_table
 from pipelines.reports.verdict import verdict
 
 # Ours -> metrics as the hub calls them.
@@ -127,7 +128,7 @@ def _scores(metrics, settings):
         for name, value in metrics[part].items()
         if isinstance(value, float)
     ]
-    table = _table(("metric", "value"), rows)
+    table = markdown_table(("metric", "value"), rows)
     return (
         f"## Scores on the {part} data\n\n{table}\n\n"
         "`report.html` shows more of them; `metrics.json` has all."
@@ -152,7 +153,7 @@ def _history(metrics, options):
         f"On {metrics['backend']} with seed {metrics['seed']}; `options.yaml` "
         "repeats the run:\n"
         f"`keras-encoder {metrics['task']} --config options.yaml`.\n\n"
-        f"{_table(header, rows)}\n\n"
+        f"{markdown_table(header, rows)}\n\n"
         f"The weights are those of {best['stage']}, epoch {best['epoch']}: "
         "the best on the validation data."
     )
@@ -169,11 +170,6 @@ def _use(task, opens_in_transformers):
             f'pipeline("{pipeline}", model=".")("{text}")\n```'
         )
     return use
-
-
-def _table(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def _code(text: str) -> str:

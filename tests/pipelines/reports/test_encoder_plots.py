@@ -1,7 +1,5 @@
 """Pictures of an encoder: what is drawn is what was given."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -12,19 +10,9 @@ from pipelines.reports.encoder_plots import (
     lines,
     share_bars,
 )
+from tests.pipelines.reports.figures import png, texts
 
 pytestmark = pytest.mark.backend_free
-
-
-def png(figure):
-    """Draws the figure, and so proves that it can be drawn."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=40)
-    return file.getvalue()
-
-
-def texts(axes):
-    return [text.get_text() for text in axes.texts]
 
 
 def test_a_histogram_counts_every_value():

@@ -1,7 +1,5 @@
 """Pictures of texts: what is drawn is what was given."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -10,19 +8,9 @@ from pipelines.reports.token_plots import (
     marked_tokens,
     token_strip,
 )
+from tests.pipelines.reports.figures import png, texts
 
 pytestmark = pytest.mark.backend_free
-
-
-def png(figure):
-    """Draws the figure, and so proves that it can be drawn."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=40)
-    return file.getvalue()
-
-
-def texts(axes):
-    return [text.get_text() for text in axes.texts]
 
 
 def test_attention_maps_share_a_scale_and_name_the_tokens():
