@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 
-from pipelines.reports.style import INK
+from pipelines.plots.style import INK
 
 # Control characters that HTML forbids; tabs and line ends are none of them.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

@@ -3,7 +3,8 @@
 import math
 
 from pipelines.classification.metrics import calibration_error, reliability
-from pipelines.reports import plots
+from pipelines.plots import runs
+from pipelines.plots import scores as plots
 from pipelines.reports.markup import (
     Html,
     number,
@@ -42,14 +43,14 @@ def curves(metrics: dict, judged: Verdict) -> list[Html]:
             "masked_lm_loss": "held out",
         }
         baseline = "token frequencies", metrics["unigram_entropy"]
-    figure = plots.learning_curves(stages, losses, best, "loss", baseline)
+    figure = runs.learning_curves(stages, losses, best, "loss", baseline)
     drawn = [picture(figure, "Loss of training and validation data by epoch")]
     names = {k: v for k, v in _METRICS.items() if k in history[0]}
     if names:
         level = None
         if judged.metric in names and not judged.lower_is_better:
             level = "baseline", judged.baseline
-        figure = plots.learning_curves(
+        figure = runs.learning_curves(
             stages, names, best, "validation scores", level
         )
         drawn.append(picture(figure, "Validation scores by epoch"))
@@ -71,7 +72,7 @@ def _by_size(metrics, judged):
     keys = {k: v for k, v in keys.items() if rows and k in rows[0]}
     if not keys:
         return []
-    figure = plots.data_curve(rows, keys, f"{judged.name} by training data")
+    figure = runs.data_curve(rows, keys, f"{judged.name} by training data")
     return [picture(figure, "Scores by the size of the training data")]
 
 

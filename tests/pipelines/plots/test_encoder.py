@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from pipelines.reports.encoder_plots import (
+from pipelines.plots.encoder import (
     bars,
     heat_maps,
     histograms,
     lines,
     share_bars,
 )
-from tests.pipelines.reports.figures import png, texts
+from tests.pipelines.plots.figures import png, texts
 
 pytestmark = pytest.mark.backend_free
 

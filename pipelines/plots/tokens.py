@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipelines.reports.style import BLUE, COLOURS, INK, ORANGE
+from pipelines.plots.style import BLUE, GREY, INK, ORANGE, SIX
 
-_GREY = "#8a94a0"
-_SIX = (*COLOURS, "#c9a227", _GREY)
 # Widths of a line of tokens and of one of its letters, and the height of a
 # line, in points.
 _LINE, _LETTER, _ROW = 640, 5.5, 19
@@ -95,9 +93,9 @@ def marked_tokens(
         `matplotlib.figure.Figure`.
     """
     names = list(dict.fromkeys(kind for kind in kinds if kind is not None))
-    colour = dict(zip(names, itertools.cycle(_SIX), strict=False))
+    colour = dict(zip(names, itertools.cycle(SIX), strict=False))
     boxes = [
-        (colour.get(kind, _GREY), 0.45 * (kind in colour)) for kind in kinds
+        (colour.get(kind, GREY), 0.45 * (kind in colour)) for kind in kinds
     ]
     return _strip(tokens, boxes, title, colour)
 

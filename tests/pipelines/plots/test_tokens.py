@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from pipelines.reports.token_plots import (
+from pipelines.plots.tokens import (
     attention_maps,
     marked_tokens,
     token_strip,
 )
-from tests.pipelines.reports.figures import png, texts
+from tests.pipelines.plots.figures import png, texts
 
 pytestmark = pytest.mark.backend_free
 

@@ -1,16 +1,11 @@
-"""Pictures of what happens inside an encoder, for notebooks.
-
-Like those of a run, each is a matplotlib figure that belongs to nobody: a
-notebook shows it as the last line of a cell.
-"""
+"""Pictures of what happens inside an encoder, for notebooks."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipelines.reports.style import BLUE, COLOURS, INK, style
+from pipelines.plots.style import BLUE, COLOURS, INK, SIX, style
 
-_SIX = (*COLOURS, "#c9a227", "#8a94a0")
 _PANEL = 3.1  # inches, the width of one panel of several
 
 
@@ -111,7 +106,7 @@ def share_bars(tables: Mapping[str, Mapping[str, float]]):
     """
     (figure, (axes,)) = _panels([""], 7.5, 0.45 * len(tables) + 1.3)
     names, ends = list(tables), np.zeros(len(tables))
-    for part, colour in zip(next(iter(tables.values())), _SIX, strict=False):
+    for part, colour in zip(next(iter(tables.values())), SIX, strict=False):
         shares = np.array([t[part] / sum(t.values()) for t in tables.values()])
         axes.barh(names, shares, left=ends, color=colour, label=part, alpha=0.8)
         for row, share in enumerate(shares):
