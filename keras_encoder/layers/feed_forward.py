@@ -1,6 +1,7 @@
 """Position-wise feed-forward network."""
 
 import keras
+from keras import ops
 
 from keras_encoder.layers.checks import check_positive
 
@@ -77,17 +78,22 @@ class FeedForward(keras.layers.Layer):
             dtype=self.dtype_policy,
             name=name,
         )
-        dense.build((None, None, input_dim))
+        dense.build((None, input_dim))
         return dense
 
     def call(self, hidden_states):
-        wide = self.intermediate_dense(hidden_states)  # (batch, seq, 4 hidden)
+        # One axis of positions: between two reshapes TensorFlow does not fuse
+        # a product with its bias.
+        hidden_dim = hidden_states.shape[-1]
+        positions = ops.reshape(hidden_states, (-1, hidden_dim))
+        wide = self.intermediate_dense(positions)  # (batch * seq, 4 hidden)
         activate = ACTIVATIONS[self.activation]
         if self.gate_dense is None:
             wide = activate(wide)
         else:
-            wide = activate(self.gate_dense(hidden_states)) * wide
-        return self.output_dense(wide)
+            wide = activate(self.gate_dense(positions)) * wide
+        output = self.output_dense(wide)
+        return ops.reshape(output, (*ops.shape(hidden_states)[:-1], hidden_dim))
 
     def compute_output_shape(self, hidden_states_shape):
         return tuple(hidden_states_shape)

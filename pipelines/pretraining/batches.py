@@ -5,7 +5,11 @@ import numpy as np
 
 from pipelines.pretraining.masking import Masking
 from pipelines.pretraining.rows import Draw
-from pipelines.training.batching import choose_lengths, plan_batches
+from pipelines.training.batching import (
+    choose_lengths,
+    plan_batches,
+    reading_threads,
+)
 
 
 class MaskedBatches(keras.utils.PyDataset):
@@ -27,7 +31,7 @@ class MaskedBatches(keras.utils.PyDataset):
     def __init__(
         self, draw: Draw, masking: Masking, batch_size, seed, fixed, shapes=None
     ):
-        super().__init__()
+        super().__init__(workers=reading_threads())
         self.draw = draw
         self.masking = masking
         self.seed = seed

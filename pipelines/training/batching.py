@@ -18,6 +18,16 @@ BATCHES_A_SHAPE = 6
 GROUP = 50
 
 
+def reading_threads() -> int:
+    """How many threads of Keras read the training batches; 1 is the caller's.
+
+    With one TensorFlow tunes the reading itself, and at the end of a `fit` it
+    may wait for that tuning to wake up, which takes as long as the epoch did,
+    up to a minute. With more Keras reads, and the order stays the same.
+    """
+    return 2 if keras.backend.backend() == "tensorflow" else 1
+
+
 def choose_lengths(
     lengths: np.ndarray, most: int = MAX_SHAPES, longest: int | None = None
 ) -> list[int]:
@@ -140,7 +150,7 @@ class Batches(keras.utils.PyDataset):
         shapes=None,
         classes=None,
     ):
-        super().__init__()
+        super().__init__(workers=reading_threads())
         self.inputs = inputs
         self.targets = targets
         self.weights = weights

@@ -8,7 +8,11 @@ many steps as hold a batch of texts before it moves.
 import keras
 import numpy as np
 
-from pipelines.training.batching import choose_lengths, plan_batches
+from pipelines.training.batching import (
+    choose_lengths,
+    plan_batches,
+    reading_threads,
+)
 from pipelines.training.sampling import draw_rows
 
 
@@ -61,12 +65,14 @@ class WindowBatches(keras.utils.PyDataset):
     def __init__(
         self, inputs, targets, weights, batch_size, seed, classes=None
     ):
-        super().__init__()
+        super().__init__(workers=reading_threads())
         self.inputs = inputs
         self.targets = targets
         self.classes = classes
         self.batch_size = min(batch_size, len(inputs))
         self.generator = np.random.default_rng(seed)
+        # Not one generator for the batches: threads read them in any order.
+        self.seed, self.epoch = seed, -1
         self.windows = np.bincount(inputs.owners)
         self.starts = np.cumsum(self.windows) - self.windows
         self.lengths, self.shapes = None, None
@@ -82,6 +88,7 @@ class WindowBatches(keras.utils.PyDataset):
         self.weights = weights * (places / max(1e-12, float(weights.sum())))
 
     def on_epoch_end(self):
+        self.epoch += 1
         texts = draw_rows(len(self.windows), self.classes, self.generator)
         plan = plan_texts(
             self.windows[texts],
@@ -104,11 +111,12 @@ class WindowBatches(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         texts, length = self.plan[index]
+        generator = np.random.default_rng((self.seed, self.epoch, index))
         rows, owners = [], []
         for place, text in enumerate(texts):
             some = np.arange(self.windows[text])
             if len(some) > self.batch_size:
-                some = self.generator.permutation(some)[: self.batch_size]
+                some = generator.permutation(some)[: self.batch_size]
             rows.append(self.starts[text] + some)
             owners.append(np.full(len(some), place))
         rows, owners = np.concatenate(rows), np.concatenate(owners)

@@ -238,3 +238,27 @@ class FirstToken:
     def predict_on_batch(self, batch):
         self.widths.append(batch["token_ids"].shape[1])
         return batch["token_ids"][:, 0]
+
+
+def test_keras_reads_each_epoch_in_the_order_of_its_plan():
+    """On TensorFlow with threads of its own, which run ahead."""
+    seen = []
+
+    def loss(rows, outputs):
+        seen.append(keras.ops.convert_to_numpy(rows).ravel().tolist())
+        return keras.ops.mean(outputs)
+
+    ids = keras.Input((None,), name="token_ids")
+    mask = keras.Input((None,), name="padding_mask")
+    outputs = keras.layers.Dense(1)(keras.ops.mean(ids + mask, 1, True))
+    model = keras.Model({"token_ids": ids, "padding_mask": mask}, outputs)
+    model.compile("sgd", loss, run_eagerly=True)
+    read, planned = batches(), []
+
+    class Plan(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            planned.extend(read[i][1].tolist() for i in range(len(read)))
+
+    model.fit(read, epochs=3, shuffle=False, verbose=0, callbacks=[Plan()])
+    # Before them comes what Keras builds the model with.
+    assert seen[-len(planned) :] == planned
