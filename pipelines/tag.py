@@ -40,7 +40,9 @@ from pipelines.tagging.decoding import crf_transitions
 from pipelines.tagging.entities import choose_labels
 from pipelines.tagging.outcome import tag_outcome
 from pipelines.tagging.sentences import (
-    label_examples,
+    label_sentences,
+    piece_probabilities,
+    predict_pieces,
     tag_scores,
     to_inner,
     windows_of,
@@ -121,21 +123,30 @@ def tag(
         ),
     )
     found = {"scheme": scheme, "data": report}
-    for part in PARTS[1:]:
-        if examples := getattr(splits, part):
-            found[part], outcome = _judge(fine_tuned, part, examples, options)
+    # Known from the best epoch; the model need not run once more.
+    outputs = [(range(len(best.outputs)), best.outputs)]
+    logits = gather(validation, outputs, len(labels))
+    by_piece = {"validation": piece_probabilities(logits, split["validation"])}
+    if splits.test:
+        documents = [e.document for e in splits.test]
+        by_piece["test"] = predict_pieces(
+            fine_tuned, split["test"], documents, options.batch_size
+        )
+    for part, pieces in by_piece.items():
+        results = label_sentences(fine_tuned, split[part], pieces)
+        found[part], outcome = _judge(
+            part, getattr(splits, part), results, scheme
+        )
     metrics = finish(
         output, fine_tuned, options, stages, best, found, started, outcome
     )
     return fine_tuned, metrics
 
 
-def _judge(fine_tuned, part, examples, options) -> tuple[dict, Outcome]:
+def _judge(part, examples, results, scheme) -> tuple[dict, Outcome]:
     """Metrics of a split, and what its report shows."""
-    results = label_examples(fine_tuned, examples, options.batch_size)
     gold = [example.tags for example in examples]
     tags = [tags for tags, _ in results]
-    scheme = fine_tuned.settings["scheme"]
     scores = tag_scores(gold, tags, scheme)
     return scores, tag_outcome(part, examples, results, scheme)
 

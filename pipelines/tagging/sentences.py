@@ -70,6 +70,13 @@ def predict_pieces(
             fine_tuned.model, windows.inputs, batch_size, progress.add
         )
         logits = gather(windows, outputs, len(fine_tuned.labels))
+    return piece_probabilities(logits, sentences)
+
+
+def piece_probabilities(
+    logits: np.ndarray, sentences: Sequence[Sentence]
+) -> list[np.ndarray]:
+    """Logits of all pieces -> probabilities (pieces, labels) by sentence."""
     probabilities = metrics.softmax(logits.astype("float64"))
     ends = np.cumsum([len(s.pieces) for s in sentences])
     return np.split(probabilities, ends[:-1])
@@ -89,6 +96,15 @@ def label_words(
     """
     split = split_words(fine_tuned.tokenizer, sentences)
     by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
+    return label_sentences(fine_tuned, split, by_piece)
+
+
+def label_sentences(
+    fine_tuned: FineTuned,
+    sentences: Sequence[Sentence],
+    by_piece: Sequence[np.ndarray],
+) -> list[tuple[list[str], np.ndarray]]:
+    """`label_words`, where the probabilities of the pieces are known."""
     constrained = fine_tuned.settings["constrained"]
     crf = crf_transitions(fine_tuned.model.crf)
     # Models of ours have inner labels or plain ones; others what they like.
@@ -98,7 +114,7 @@ def label_words(
         fine_tuned.settings["scheme"],
     )
     results = []
-    for sentence, pieces in zip(split, by_piece, strict=True):
+    for sentence, pieces in zip(sentences, by_piece, strict=True):
         words = word_probabilities(pieces, sentence, "first")
         chosen, words = choose_labels(
             words, fine_tuned.labels, constrained, crf

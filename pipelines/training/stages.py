@@ -216,6 +216,11 @@ def _run_stage(
         classes=data.classes,
     )
     fitted = Combined(part, trainer.combine) if in_windows else part
+    if batches.shapes is not None:
+        say(
+            f"  {batches.padding_share:.1%} of the tokens are padding, in "
+            f"{len(batches.shapes)} lengths up to {batches.shapes[-1]}"
+        )
     _compile(fitted, stage, batches, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.
     watch = Validation(part, stage, done, validation, trainer, best)
