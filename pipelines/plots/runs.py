@@ -82,8 +82,11 @@ def data_curve(rows: Sequence[dict], curves: Mapping[str, str], title=""):
 
 
 def _mark_stages(axes, stages, best):
-    """A line where a stage begins, its name above, a ring at the best."""
+    """A line where a stage begins, its name above, a band at the best."""
     start, total = 0, sum(len(stage["history"]) for stage in stages)
+    if len(stages) > 1:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + 0.12 * (high - low))  # room for the names
     for number, stage in enumerate(stages):
         if number:
             axes.axvline(start + 0.5, color=INK, alpha=0.35, lw=1)
