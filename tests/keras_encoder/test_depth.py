@@ -117,7 +117,7 @@ def loss_after_training(norm_first, learning_rate):
     rng = np.random.default_rng(0)
     tokens = rng.integers(2, VOCABULARY, (800, LENGTH)).astype("int32")
     labels = np.roll(tokens, 1, axis=1)
-    model = TokenTagger(stack(6, norm_first), VOCABULARY, dropout=0.0)
+    model = TokenTagger(stack(4, norm_first), VOCABULARY, dropout=0.0)
     model.compile(
         optimizer=keras.optimizers.Adam(learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -129,9 +129,9 @@ def loss_after_training(norm_first, learning_rate):
 
 
 def test_pre_norm_trains_where_post_norm_does_not():
-    """6 layers, 80 steps of Adam at 0.01 without warm-up: 0.00 and 2.64."""
+    """4 layers, 80 steps of Adam at 0.02 without warm-up: 0.03 and 2.65."""
     chance = np.log(VOCABULARY - 2)
-    pre = loss_after_training(norm_first=True, learning_rate=0.01)
-    post = loss_after_training(norm_first=False, learning_rate=0.01)
+    pre = loss_after_training(norm_first=True, learning_rate=0.02)
+    post = loss_after_training(norm_first=False, learning_rate=0.02)
     assert pre < 0.2 * chance
     assert post > 0.9 * chance
