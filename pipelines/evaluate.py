@@ -24,9 +24,10 @@ from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
 from pipelines.outputs import new_file
+from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.mistakes import sentence_mistakes
 from pipelines.tagging.schemes import detect_scheme
-from pipelines.tagging.sentences import label_examples, tag_scores, to_inner
+from pipelines.tagging.sentences import label_examples, to_inner
 
 
 def evaluate(options: EvaluateOptions) -> dict:

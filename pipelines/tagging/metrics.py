@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipelines.tagging.schemes import INNER, OUTSIDE, split_tag
+from pipelines.tagging.schemes import INNER, OUTSIDE, PLAIN, split_tag
 
 DEFAULT = "default"
 STRICT = "strict"
@@ -149,6 +149,44 @@ def token_scores(
             for i, label in enumerate(labels)
         },
     )
+
+
+def tag_scores(gold: list, predicted: list, scheme: str) -> dict:
+    """Metrics of tags in the inner scheme.
+
+    Returns:
+        `accuracy`, `macro_token_f1` and, for entity tags, strict `f1`,
+        `precision`, `recall`, `macro_f1`, `default_f1` (seqeval's default
+        mode) and `per_type`; for plain labels `per_label`. Beside them the
+        accuracy and the macro token F1 of always choosing the most frequent
+        label, as `majority_accuracy` and `majority_macro_token_f1`.
+    """
+    tokens = token_scores(gold, predicted)
+    scores = {
+        "accuracy": tokens.accuracy,
+        "macro_token_f1": tokens.macro_f1,
+    }
+    counts = {label: row["support"] for label, row in tokens.per_label.items()}
+    if any(counts.values()):
+        majority = max(counts.values()) / tokens.support
+        scores["majority_accuracy"] = majority
+        # All the other labels that occur have an F1 of 0.
+        f1 = 2 * majority / (1 + majority)
+        scores["majority_macro_token_f1"] = f1 / sum(map(bool, counts.values()))
+    if scheme == PLAIN:
+        return {**scores, "per_label": tokens.per_label}
+    strict = entity_scores(gold, predicted, mode="strict")
+    default = entity_scores(gold, predicted, mode="default")
+    return {
+        "f1": strict.f1,
+        "precision": strict.precision,
+        "recall": strict.recall,
+        "macro_f1": strict.macro_f1,
+        "default_f1": default.f1,
+        **scores,
+        "entities": strict.support,
+        "per_type": strict.per_type,
+    }
 
 
 def _check_lengths(gold, predicted):

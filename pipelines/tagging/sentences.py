@@ -25,7 +25,6 @@ from pipelines.tagging.entities import (
     find_entities,
     word_probabilities,
 )
-from pipelines.tagging.metrics import entity_scores, token_scores
 from pipelines.tagging.schemes import (
     INNER,
     OUTSIDE,
@@ -70,13 +69,6 @@ def predict_pieces(
             fine_tuned.model, windows.inputs, batch_size, progress.add
         )
         logits = gather(windows, outputs, len(fine_tuned.labels))
-    return piece_probabilities(logits, sentences)
-
-
-def piece_probabilities(
-    logits: np.ndarray, sentences: Sequence[Sentence]
-) -> list[np.ndarray]:
-    """Logits of all pieces -> probabilities (pieces, labels) by sentence."""
     probabilities = metrics.softmax(logits.astype("float64"))
     ends = np.cumsum([len(s.pieces) for s in sentences])
     return np.split(probabilities, ends[:-1])
@@ -96,15 +88,17 @@ def label_words(
     """
     split = split_words(fine_tuned.tokenizer, sentences)
     by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
-    return label_sentences(fine_tuned, split, by_piece)
+    by_word = [
+        word_probabilities(pieces, sentence, "first")
+        for sentence, pieces in zip(split, by_piece, strict=True)
+    ]
+    return choose_tags(fine_tuned, by_word)
 
 
-def label_sentences(
-    fine_tuned: FineTuned,
-    sentences: Sequence[Sentence],
-    by_piece: Sequence[np.ndarray],
+def choose_tags(
+    fine_tuned: FineTuned, by_word: Sequence[np.ndarray]
 ) -> list[tuple[list[str], np.ndarray]]:
-    """`label_words`, where the probabilities of the pieces are known."""
+    """`label_words`, from probabilities (words, labels) by sentence."""
     constrained = fine_tuned.settings["constrained"]
     crf = crf_transitions(fine_tuned.model.crf)
     # Models of ours have inner labels or plain ones; others what they like.
@@ -114,8 +108,7 @@ def label_sentences(
         fine_tuned.settings["scheme"],
     )
     results = []
-    for sentence, pieces in zip(sentences, by_piece, strict=True):
-        words = word_probabilities(pieces, sentence, "first")
+    for words in by_word:
         chosen, words = choose_labels(
             words, fine_tuned.labels, constrained, crf
         )
@@ -124,22 +117,6 @@ def label_sentences(
             tags = list(convert(tags, scheme, INNER))
         results.append((tags, words[np.arange(len(chosen)), chosen]))
     return results
-
-
-def score_sentences(
-    fine_tuned: FineTuned, examples: list[TaggedExample], batch_size: int = 32
-) -> dict:
-    """Metrics of a fine-tuned tagger on sentences with inner tags.
-
-    Raises:
-        InputError: if the model finds entities and the tags are no entities.
-    """
-    results = label_examples(fine_tuned, examples, batch_size)
-    return tag_scores(
-        [example.tags for example in examples],
-        [tags for tags, _ in results],
-        fine_tuned.settings["scheme"],
-    )
 
 
 def label_examples(
@@ -158,44 +135,6 @@ def label_examples(
         [example.document for example in examples],
         batch_size,
     )
-
-
-def tag_scores(gold: list, predicted: list, scheme: str) -> dict:
-    """Metrics of tags in the inner scheme.
-
-    Returns:
-        `accuracy`, `macro_token_f1` and, for entity tags, strict `f1`,
-        `precision`, `recall`, `macro_f1`, `default_f1` (seqeval's default
-        mode) and `per_type`; for plain labels `per_label`. Beside them the
-        accuracy and the macro token F1 of always choosing the most frequent
-        label, as `majority_accuracy` and `majority_macro_token_f1`.
-    """
-    tokens = token_scores(gold, predicted)
-    scores = {
-        "accuracy": tokens.accuracy,
-        "macro_token_f1": tokens.macro_f1,
-    }
-    counts = {label: row["support"] for label, row in tokens.per_label.items()}
-    if any(counts.values()):
-        majority = max(counts.values()) / tokens.support
-        scores["majority_accuracy"] = majority
-        # All the other labels that occur have an F1 of 0.
-        f1 = 2 * majority / (1 + majority)
-        scores["majority_macro_token_f1"] = f1 / sum(map(bool, counts.values()))
-    if scheme == PLAIN:
-        return {**scores, "per_label": tokens.per_label}
-    strict = entity_scores(gold, predicted, mode="strict")
-    default = entity_scores(gold, predicted, mode="default")
-    return {
-        "f1": strict.f1,
-        "precision": strict.precision,
-        "recall": strict.recall,
-        "macro_f1": strict.macro_f1,
-        "default_f1": default.f1,
-        **scores,
-        "entities": strict.support,
-        "per_type": strict.per_type,
-    }
 
 
 def sentence_results(

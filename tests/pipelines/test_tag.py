@@ -15,13 +15,13 @@ import yaml
 from safetensors.numpy import load_file, save_file
 
 from pipelines import cli
-from pipelines import tag as recipe
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions, TagOptions
 from pipelines.tag import tag
+from pipelines.tagging import training
 from pipelines.tagging.schemes import convert, count_irregular
 from pipelines.tagging.sentences import sentence_results
 from tests.pipelines.tiny import sine, write_bert, write_jsonl
@@ -103,7 +103,7 @@ def captured(options, folder, monkeypatch, **changes):
     def stop(*arguments):
         raise Captured(arguments)
 
-    monkeypatch.setattr(recipe, "run_stages", stop)
+    monkeypatch.setattr(training, "run_stages", stop)
     with pytest.raises(Captured) as caught:
         run(options, folder, **changes)
     return caught.value.args[0]

@@ -8,7 +8,9 @@ from safetensors.numpy import load_file, save_file
 from keras_encoder.checkpoints.load import load_encoder
 from keras_encoder.heads import TokenTagger
 from pipelines.model_folder import FineTuned
+from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.schemes import INNER, convert, scheme_of_labels
+from pipelines.tagging.sentences import label_examples
 from tests.pipelines.tiny import COMMON, TOPICS, sine, vocabulary, write_bert
 
 IOB2 = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
@@ -92,3 +94,13 @@ def write_conll(path: pathlib.Path, rows, scheme=INNER) -> str:
         lines.append("")
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return str(path)
+
+
+def score_sentences(fine_tuned, examples):
+    """Metrics of a tagger on sentences with inner tags."""
+    results = label_examples(fine_tuned, examples)
+    return tag_scores(
+        [example.tags for example in examples],
+        [tags for tags, _ in results],
+        fine_tuned.settings["scheme"],
+    )

@@ -10,9 +10,9 @@ from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.options import ClassifyOptions, PretrainOptions, TagOptions
 from pipelines.reports.data_report import Part, TokenCounts, data_report
 from pipelines.reports.outcome import Outcome
+from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.outcome import tag_outcome
 from pipelines.tagging.schemes import PLAIN
-from pipelines.tagging.sentences import tag_scores
 from tests.pipelines.tiny import sine
 
 

@@ -18,11 +18,15 @@ from pipelines.tagging.entities import choose_labels, find_entities
 from pipelines.tagging.schemes import count_irregular
 from pipelines.tagging.sentences import (
     label_words,
-    score_sentences,
     sentence_results,
 )
 from tests.pipelines.tiny import vocabulary
-from tests.pipelines.tiny_tags import IOB2, balance, make_tagger
+from tests.pipelines.tiny_tags import (
+    IOB2,
+    balance,
+    make_tagger,
+    score_sentences,
+)
 
 pure = pytest.mark.backend_free
 

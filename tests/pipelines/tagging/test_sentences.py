@@ -8,17 +8,16 @@ import pytest
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.tagged.punctuation import restore
 from pipelines.errors import InputError
+from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.schemes import count_irregular
 from pipelines.tagging.sentences import (
     label_words,
     outer_tags,
-    score_sentences,
     sentence_results,
-    tag_scores,
     to_inner,
 )
 from tests.pipelines.tiny import vocabulary
-from tests.pipelines.tiny_tags import make_tagger
+from tests.pipelines.tiny_tags import make_tagger, score_sentences
 
 backend_free = pytest.mark.backend_free
 
