@@ -94,7 +94,7 @@ $(LINT)/.installed: constraints-test.txt
 	$(LINT)/bin/python $(PIP_INSTALL) -c constraints-test.txt ruff
 	@touch $@
 
-$(DOCS)/.installed: pyproject.toml constraints-test.txt
+$(DOCS)/.installed: constraints-test.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python $(PIP_INSTALL) -c constraints-test.txt \
 	    mkdocs-material "mkdocstrings[python]"

@@ -21,9 +21,10 @@ GROUP = 50
 def reading_threads() -> int:
     """How many threads of Keras read the training batches; 1 is the caller's.
 
-    With one TensorFlow tunes the reading itself, and at the end of a `fit` it
-    may wait for that tuning to wake up, which takes as long as the epoch did,
-    up to a minute. With more Keras reads, and the order stays the same.
+    With one, tf.data tunes itself in a thread that sleeps longer and longer,
+    and the end of a `fit` may wait until that wakes up: as long as an epoch
+    took, up to a minute. With more, Keras turns that off; the order of the
+    batches is the same.
     """
     return 2 if keras.backend.backend() == "tensorflow" else 1
 

@@ -218,8 +218,8 @@ def _run_stage(
     fitted = Combined(part, trainer.combine) if in_windows else part
     if batches.shapes is not None:
         say(
-            f"  {batches.padding_share:.1%} of the tokens are padding, in "
-            f"{len(batches.shapes)} lengths up to {batches.shapes[-1]}"
+            f"  padded to {', '.join(map(str, batches.shapes))} tokens; "
+            f"{batches.padding_share:.1%} of them are padding"
         )
     _compile(fitted, stage, batches, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.

@@ -1,5 +1,6 @@
 """Batches to pretrain on: shapes, weights, what changes between epochs."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from pipelines.pretraining.masking import Masking
 from pipelines.pretraining.rows import sentence_pairs, single_texts
 from pipelines.pretraining.sentence_rows import tokenise_documents
 from tests.pipelines.tiny import rows, vocabulary
+from tests.pipelines.training.reading import tunes_itself
 
 pytestmark = pytest.mark.backend_free
 
@@ -94,3 +96,8 @@ def test_pairs_have_targets_and_weights_of_both_tasks():
 def test_longer_rows_of_a_later_epoch_have_a_shape():
     made = batches(sentence_pairs)
     assert made.shapes[-1] == 24
+
+
+def test_tensorflow_does_not_tune_the_reading(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "tensorflow")
+    assert not tunes_itself(batches())

@@ -16,6 +16,7 @@ from pipelines.training.batching import (
     predict_rows,
 )
 from pipelines.training.inputs import Inputs, Rows
+from tests.pipelines.training.reading import tunes_itself
 
 pytestmark = pytest.mark.backend_free
 LENGTHS = np.random.default_rng(0).integers(2, 100, 83)
@@ -262,3 +263,8 @@ def test_keras_reads_each_epoch_in_the_order_of_its_plan():
     model.fit(read, epochs=3, shuffle=False, verbose=0, callbacks=[Plan()])
     # Before them comes what Keras builds the model with.
     assert seen[-len(planned) :] == planned
+
+
+def test_tensorflow_does_not_tune_the_reading(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "tensorflow")
+    assert not tunes_itself(batches())

@@ -21,6 +21,7 @@ from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.stages import Stage, TrainingData, run_stages
 from pipelines.training.windows import Combined, WindowBatches, plan_texts
 from tests.keras_encoder.layer_contract import to_numpy
+from tests.pipelines.training.reading import tunes_itself
 from tests.pipelines.training.staged import inputs as staged_inputs
 from tests.pipelines.training.staged import scripted, task_model, trainer
 
@@ -194,3 +195,9 @@ def test_every_kind_of_stage_learns_from_windows(blocks):
     assert len(history) == epochs
     assert history[-1]["train_loss"] < history[0]["train_loss"]
     assert (task.logits.kernel.numpy() != before).any()
+
+
+@pytest.mark.backend_free
+def test_tensorflow_does_not_tune_the_reading(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "tensorflow")
+    assert not tunes_itself(batches(features()))
