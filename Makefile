@@ -68,7 +68,7 @@ notebooks: $(TEST)/.installed
 # A docstring that names what is not there is an error.
 docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(DOCS)/.installed
-	$(DOCS)/bin/mkdocs build --strict --quiet
+	$(DOCS)/bin/mkdocs build --strict
 
 clean:
 	rm -rf $(DEMO) $(TEST) $(LINT) $(DOCS) site

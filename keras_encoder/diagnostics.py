@@ -155,7 +155,8 @@ def largest_difference(one, other):
     """Largest absolute difference of two tensors or arrays, as a float.
 
     Args:
-        one, other: of shapes that broadcast; NaN in either gives NaN.
+        one: tensor or array; a NaN in it gives NaN.
+        other: of a shape that broadcasts with it.
     """
     return float(np.abs(_to_numpy(one) - _to_numpy(other)).max())
 

@@ -16,9 +16,8 @@ class Dropout(keras.layers.Dropout):
     bound is rounded up or down at random for each example, so that the mean
     rate is exact.
 
-    Args:
-        rate: float in [0, 1).
-        seed: int, or None for one drawn from Keras' own.
+    Made as `keras.layers.Dropout` is: `rate`, a float in [0, 1), and `seed`,
+    an int, or None for one drawn from Keras' own.
 
     Call arguments:
         inputs: tensor (batch, ...).

@@ -33,7 +33,8 @@ def rotate_pairs(tensor, cos, sin):
 
     Args:
         tensor: tensor (batch, heads, seq, head_dim).
-        cos, sin: float32 tensors (seq or more, head_dim / 2).
+        cos: float32 tensor (seq or more, head_dim / 2).
+        sin: as `cos`.
 
     Returns:
         Tensor of the shape and dtype of `tensor`; computed in float32.
