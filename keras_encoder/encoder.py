@@ -10,6 +10,7 @@ from keras_encoder.layers.encoder_block import EncoderBlock
 from keras_encoder.layers.initializers import bert_initializer
 from keras_encoder.layers.norms import make_norm
 from keras_encoder.layers.pooler import Pooler
+from keras_encoder.layers.recompute import recompute
 
 # What `Encoder` is made from, each kept under its name.
 ARGUMENTS = (
@@ -56,6 +57,10 @@ class Encoder(keras.Model):
             as `"learned"` (BERT) or `"rotary"`, or None: without positions
             the encoder is blind to the order of the tokens.
         norm: `"layer_norm"` (BERT) or `"rms_norm"`.
+
+    Attributes:
+        recompute: bool, False unless set. Training computes each block once
+            more instead of keeping its activations: less memory, more time.
 
     Call arguments:
         inputs: dict of `token_ids` int (batch, seq) and, optionally,
@@ -129,6 +134,7 @@ class Encoder(keras.Model):
         self.norm_first = norm_first
         self.positions = positions
         self.norm = norm
+        self.recompute = False
         self._make_layers()
         self.build()
 
@@ -223,11 +229,12 @@ class Encoder(keras.Model):
         position_arguments = self._position_arguments(states)
         encoder_outputs, attention_scores = [], []
         for block in self.blocks:
-            states = block(
+            states = self._run(
+                block,
                 states,
+                training,
                 padding_mask=mask,
                 return_attention_scores=return_attention_scores,
-                training=training and block.trainable,
                 **position_arguments,
             )
             if return_attention_scores:
@@ -319,16 +326,23 @@ class Encoder(keras.Model):
         last = self.num_layers - 1
         position_arguments = self._position_arguments(states)
         for index, block in enumerate(self.blocks[start:stop], start=start):
-            states = block(
+            states = self._run(
+                block,
                 states,
+                training,
                 padding_mask=padding_mask,
                 first_token_only=first_token_only and index == last,
-                training=training and block.trainable,
                 **position_arguments,
             )
         if stop is None and self.final_norm is not None:
             states = self.final_norm(states)
         return states[:, :1] if first_token_only else states
+
+    def _run(self, block, states, training, **arguments):
+        arguments["training"] = training and block.trainable
+        if self.recompute and arguments["training"]:
+            return recompute(block, states, **arguments)
+        return block(states, **arguments)
 
     def _position_arguments(self, states):
         return self.embeddings.attention_arguments(keras.ops.shape(states)[1])

@@ -11,7 +11,8 @@ class SmoothCrossentropy(keras.losses.Loss):
     `-(1 - p)^focal * log p` for the right class, with label smoothing: the
     target is `1 - s` on the right class plus `s / classes` on every class.
     The mean is over the weights, so padding and uncounted words change
-    nothing, and it is 0, not NaN, where nothing counts.
+    nothing, and it is 0, not NaN, where nothing counts. With
+    `reduction="sum"` it is the sum of the weighted losses.
 
     Args:
         label_smoothing: float in [0, 1).
@@ -61,7 +62,8 @@ class CrfLoss(keras.losses.Loss):
 
     Summed over the batch and divided by the positions that count: a mean over
     words, as of `SmoothCrossentropy`, so that padding changes nothing. It is
-    0, not NaN, where nothing counts.
+    0, not NaN, where nothing counts. With `reduction="sum"` it is this mean
+    times the sum of the weights.
 
     Args:
         crf: built `CRF`. It learns only if it is a layer of the model that is
@@ -85,4 +87,7 @@ class CrfLoss(keras.losses.Loss):
             sample_weight = ops.ones_like(y_true)
         counted = ops.cast(ops.not_equal(sample_weight, 0), "float32")
         likelihood = self.crf.log_likelihood(y_pred, y_true, counted)
-        return -ops.sum(likelihood) / ops.maximum(ops.sum(counted), 1.0)
+        loss = -ops.sum(likelihood) / ops.maximum(ops.sum(counted), 1.0)
+        if self.reduction == "sum":
+            loss = loss * ops.sum(ops.cast(sample_weight, "float32"))
+        return loss

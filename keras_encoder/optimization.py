@@ -5,10 +5,6 @@ import re
 import keras
 from keras import ops
 
-# Clipping adds up TensorFlow's gradients of one embedding, which its Adam
-# takes one by one; so it is never off. A power of two scales exactly by 1.
-_NEVER_CLIPS = 2.0**100
-
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -19,18 +15,22 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         warmup_steps: int. Steps until the peak; the first step already
             learns (at `peak / warmup_steps`).
         total_steps: int. Step at which the rate is 0.
+        steps_per_update: int. Steps that Keras counts for each of these,
+            where it adds up gradients.
 
     Reference:
         [Devlin et al., 2018](https://arxiv.org/abs/1810.04805), A.2
     """
 
-    def __init__(self, peak, warmup_steps, total_steps):
+    def __init__(self, peak, warmup_steps, total_steps, steps_per_update=1):
         super().__init__()
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
+        self.steps_per_update = steps_per_update
 
     def __call__(self, step):
+        step = ops.floor_divide(step, self.steps_per_update)
         step = ops.cast(step, "float32")
         up = (step + 1.0) / max(1, self.warmup_steps)
         down = (self.total_steps - step) / max(
@@ -43,11 +43,31 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
             "peak": self.peak,
             "warmup_steps": self.warmup_steps,
             "total_steps": self.total_steps,
+            "steps_per_update": self.steps_per_update,
         }
 
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
-class LayerwiseAdamW(keras.optimizers.AdamW):
+class WholeGradientsAdamW(keras.optimizers.AdamW):
+    """AdamW that sums what TensorFlow gives for one embedding in pieces.
+
+    There a gradient of an embedding is one row for each token of the batch.
+    Keras clips by the norm of these rows, and its Adam takes them one by one,
+    so that a token that comes often would weigh otherwise than on JAX and
+    PyTorch.
+
+    Made as `keras.optimizers.AdamW` is.
+    """
+
+    def _clip_gradients(self, grads):
+        # A product with a tensor is a tensor; Keras has no other name for it.
+        return super()._clip_gradients(
+            [g if g is None else g * ops.ones((), g.dtype) for g in grads]
+        )
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class LayerwiseAdamW(WholeGradientsAdamW):
     """AdamW whose learning rate shrinks from the top block downwards.
 
     Args:
@@ -127,27 +147,30 @@ def make_optimizer(
             vanish; Keras does so by itself only where the whole model has
             that policy.
         steps_per_update: int. Steps whose gradients are averaged into one
-            update, for batches that are too large to be taken at once. The
-            schedule goes on with each step: Keras counts them so.
+            update, for batches that are too large to be taken at once.
+            Schedule, decay and clipping go by updates.
 
     Reference:
         [Loshchilov and Hutter, 2019](https://arxiv.org/abs/1711.05101)
     """
+    updates = max(1, total_steps // steps_per_update)
     arguments = dict(
         learning_rate=WarmupLinearDecay(
-            learning_rate, round(warmup * total_steps), total_steps
+            learning_rate, round(warmup * updates), updates, steps_per_update
         ),
         weight_decay=weight_decay,
-        global_clipnorm=clip_norm or _NEVER_CLIPS,
+        global_clipnorm=clip_norm or None,
         epsilon=1e-8,
         gradient_accumulation_steps=(
             steps_per_update if steps_per_update > 1 else None
         ),
     )
-    if layer_decay == 1.0:
-        optimizer = keras.optimizers.AdamW(**arguments)
-    else:
+    if layer_decay < 1.0:
         optimizer = LayerwiseAdamW(layer_decay, num_layers, **arguments)
+    elif keras.backend.backend() == "tensorflow":
+        optimizer = WholeGradientsAdamW(**arguments)
+    else:  # on PyTorch Keras has a fast one, for this very class
+        optimizer = keras.optimizers.AdamW(**arguments)
     optimizer.exclude_from_weight_decay(
         var_list=[v for v in variables if len(v.shape) < 2]
     )

@@ -21,6 +21,7 @@ from pipelines.classification.windows import NONE, Cut
 from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import label_names
+from pipelines.data.scratch import scratch_folder
 from pipelines.data.sources import Splits, load_splits
 from pipelines.data.stored import have_pairs
 from pipelines.errors import InputError
@@ -50,6 +51,11 @@ def classify(
     Raises:
         InputError: if an option or the data are wrong; before training.
     """
+    with scratch_folder(options.cache_dir):
+        return _classify(options, callbacks)
+
+
+def _classify(options, callbacks):
     started = time.perf_counter()
     _check_options(options)
     shares = read_shares(options.learning_curve)

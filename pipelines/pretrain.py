@@ -39,6 +39,7 @@ from pipelines.training.best_state import BestState
 from pipelines.training.callbacks import log_callbacks
 from pipelines.training.recipe import finish, load_start
 from pipelines.training.stages import count_parameters
+from pipelines.training.updates import Updates, reduction
 
 RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
 # [CLS], [SEP] of a pair, [SEP], and two tokens of each text.
@@ -200,28 +201,33 @@ def _rate(options, is_random):
 def _train(model, batches, watched, options, rate, callbacks):
     """Trains to the end and goes back to the best epoch."""
     started = time.perf_counter()
+    steps, fed = options.gradient_accumulation_steps, batches
+    if steps > 1:
+        fed = Updates(batches, steps)
     trainable = model.trainable_variables
     say(
         f"Pretraining: {count_parameters(trainable):,} parameters, "
-        f"{options.epochs} epochs of {len(batches)} steps at {rate:g}"
+        f"{options.epochs} epochs of {len(fed)} steps at {rate:g}"
     )
     optimizer = make_optimizer(
         trainable,
         rate,
-        options.epochs * len(batches),
+        options.epochs * len(fed),
+        steps_per_update=steps,
         warmup=options.warmup,
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
         scale_loss=options.precision == "float16",
     )
-    losses, metrics = SmoothCrossentropy(), weighted_metrics(model)
+    losses = SmoothCrossentropy(reduction=reduction(steps))
+    metrics = weighted_metrics(model)
     if isinstance(model, Pretraining):
-        losses = {name: SmoothCrossentropy() for name in metrics}
+        losses = dict.fromkeys(metrics, losses)
     model.compile(optimizer=optimizer, loss=losses, weighted_metrics=metrics)
     best = BestState()
     epochs = PretrainEpochs(options.epochs, best)
     model.fit(
-        batches,
+        fed,
         validation_data=watched,
         epochs=options.epochs,
         shuffle=False,  # the batches do, and know the right order

@@ -18,6 +18,7 @@ from pipelines.console import say
 from pipelines.data.examples import PARTS
 from pipelines.data.labels import compare_names
 from pipelines.data.python_rows import source_name
+from pipelines.data.scratch import scratch_folder
 from pipelines.data.tagged.reading import PUNCTUATION
 from pipelines.data.tagged.sources import TaggedSplits, load_tagged_splits
 from pipelines.errors import InputError
@@ -60,6 +61,11 @@ def tag(
     Raises:
         InputError: if an option or the data are wrong; before training.
     """
+    with scratch_folder(options.cache_dir):
+        return _tag(options, callbacks)
+
+
+def _tag(options, callbacks):
     started = time.perf_counter()
     _check_options(options)
     output = choose_output(options.output, options.overwrite, "tag")

@@ -36,6 +36,7 @@ from pipelines.training.recipe import (
     make_trainer,
 )
 from pipelines.training.stages import TrainingData, run_stages
+from pipelines.training.updates import reduction
 
 # The metric of the validation data that chooses the weights to keep.
 MONITOR = {
@@ -164,25 +165,27 @@ def make_loss(options: ClassifyOptions) -> keras.losses.Loss:
     """The loss of a problem, as a mean over the weights of the examples.
 
     Class weights, and the rows that fill up the last batch, change the
-    divisor, too. With windows the weights themselves make it a mean
-    (`WindowBatches`).
+    divisor, too. With windows, or several steps an update, the weights
+    themselves make it a mean (`WindowBatches`, `Updates`).
     """
-    mean = {"reduction": "mean_with_sample_weight"}
+    how = reduction(options.gradient_accumulation_steps)
     if options.windows != NONE:
-        mean = {"reduction": "sum_over_batch_size"}
+        how = "sum_over_batch_size"
     if options.problem == "single_label":
         return SmoothCrossentropy(
-            options.label_smoothing, options.focal, **mean
+            options.label_smoothing, options.focal, reduction=how
         )
     if options.problem == "regression":
-        return keras.losses.MeanSquaredError(**mean)
+        return keras.losses.MeanSquaredError(reduction=how)
     if options.focal:
         return keras.losses.BinaryFocalCrossentropy(
             gamma=options.focal,
             from_logits=True,
             label_smoothing=options.label_smoothing,
-            **mean,
+            reduction=how,
         )
     return keras.losses.BinaryCrossentropy(
-        from_logits=True, label_smoothing=options.label_smoothing, **mean
+        from_logits=True,
+        label_smoothing=options.label_smoothing,
+        reduction=how,
     )

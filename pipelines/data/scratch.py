@@ -1,23 +1,52 @@
 """Temporary files for what would not fit into memory.
 
-They have no name, stand where Python's `tempfile` puts them (`TMPDIR` chooses
-another disk) and go with the objects that use them.
+They have no name, stand where Python's `tempfile` puts them (`--cache-dir` or
+`TMPDIR` chooses another disk) and go with the objects that use them.
 """
 
 import contextlib
 import math
 import os
+import pathlib
 import tempfile
 import threading
 import weakref
 
 import numpy as np
 
-from pipelines.errors import RunFailed
+from pipelines.errors import InputError, RunFailed
 
 # What is smaller than this stays in memory: of texts and tokens, which are
 # written bit by bit, and of arrays, which are used over and over.
 _SMALL, _SMALL_ARRAY = 1 << 22, 1 << 28
+
+
+@contextlib.contextmanager
+def scratch_folder(folder: str | None):
+    """Puts the files of this context into a folder, which is made.
+
+    Args:
+        folder: None for the folder of Python's `tempfile`.
+
+    Raises:
+        InputError: if nothing can be written there.
+    """
+    before = tempfile.tempdir
+    if folder is not None:
+        try:
+            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"--cache-dir {folder}: expected a folder to write to "
+                f"({error})."
+            ) from error
+        tempfile.tempdir = os.path.abspath(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 class Scratch:
@@ -96,6 +125,14 @@ def empty_array(shape: tuple[int, ...]) -> np.ndarray:
         return mapped.view(np.ndarray)
 
 
+def where_kept(arrays: list[np.ndarray]) -> str:
+    """`12.3 MB in memory`: the size of arrays from `empty_array`."""
+    size = sum(array.nbytes for array in arrays)
+    on_disk = any(array.nbytes >= _SMALL_ARRAY for array in arrays)
+    place = f"on disk in {tempfile.gettempdir()}" if on_disk else "in memory"
+    return f"{size / 1e6:,.1f} MB {place}"
+
+
 @contextlib.contextmanager
 def _full_disk():
     try:
@@ -103,6 +140,6 @@ def _full_disk():
     except OSError as error:
         raise RunFailed(
             f"{tempfile.gettempdir()}: no room for the data of this run "
-            f"({error}); name a folder on a larger disk with the environment "
-            "variable TMPDIR."
+            f"({error}); name a folder on a larger disk with --cache-dir or "
+            "the environment variable TMPDIR."
         ) from error

@@ -42,6 +42,17 @@ class RunOptions:
         range=LENGTH,
     )
     batch_size: int = option(32, "texts a step", range=COUNT)
+    gradient_accumulation_steps: int = option(
+        1,
+        "steps that make one update, that of a batch so many times as large; "
+        "memory stays that of one step",
+        range=COUNT,
+    )
+    recompute: bool = option(
+        False,
+        "compute each block once more instead of keeping what it computed: "
+        "less memory, more time",
+    )
     warmup: float = option(
         0.1,
         "share of the steps to warm up in; not of a frozen stage",
@@ -89,6 +100,12 @@ class FineTuneOptions(RunOptions):
     data_dir: str | None = option(
         None,
         "folder of prepared TensorFlow Datasets (tfds:NAME)",
+        is_path=True,
+    )
+    cache_dir: str | None = option(
+        None,
+        "folder for temporary files: the outputs of a frozen encoder, and "
+        "texts, while they are many (default: that of the system)",
         is_path=True,
     )
     dry_run: bool = option(

@@ -27,6 +27,7 @@ from pipelines.tagging.sentences import (
 )
 from pipelines.training.recipe import Pretrained, make_stages, make_trainer
 from pipelines.training.stages import TrainingData, run_stages
+from pipelines.training.updates import reduction
 
 
 def train(
@@ -106,11 +107,14 @@ def all_tags(examples):
 
 
 def _loss(model, options):
+    how = reduction(options.gradient_accumulation_steps)
     if model.crf is not None:
         # The words that count in a window are a sequence of their own here;
         # when words are labelled, those of the whole sentence are one.
-        return CrfLoss(model.crf)
-    return SmoothCrossentropy(options.label_smoothing, options.focal)
+        return CrfLoss(model.crf, reduction=how)
+    return SmoothCrossentropy(
+        options.label_smoothing, options.focal, reduction=how
+    )
 
 
 def _training_data(windows, examples, labels, weights) -> TrainingData:

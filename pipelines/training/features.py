@@ -137,6 +137,11 @@ def compute_states(
     return Inputs({"states": Rows(flat, lengths)}, owners=inputs.owners)
 
 
+def kept_values(inputs: Inputs) -> np.ndarray:
+    """The array of `Inputs` from `compute_states`."""
+    return _values(inputs.columns["states"])
+
+
 def head_features(task, inputs: Inputs) -> Inputs:
     """What the task's last layer reads, from the states of its last block.
 

@@ -94,6 +94,7 @@ def load_start(
         )
         tokenizer = Tokenizer.from_folder(find_folder(VOCABULARY))
     _check_length(options, encoder.longest_input)
+    encoder.recompute = options.recompute
     return Pretrained(
         encoder,
         own or tokenizer,
@@ -185,6 +186,7 @@ def make_trainer(
         monitor=monitor,
         combine=combine,
         batch_size=options.batch_size,
+        steps_per_update=options.gradient_accumulation_steps,
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
         seed=options.seed,

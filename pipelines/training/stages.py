@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_encoder.optimization import make_optimizer
 from pipelines.console import Progress, say
+from pipelines.data.scratch import where_kept
 from pipelines.errors import RunFailed
 from pipelines.training.batching import Batches
 from pipelines.training.best_state import BestState, rank
@@ -19,8 +20,10 @@ from pipelines.training.features import (
     StandardisedHead,
     compute_states,
     head_features,
+    kept_values,
 )
 from pipelines.training.inputs import Inputs, Rows
+from pipelines.training.updates import Updates
 from pipelines.training.validation import Validation
 from pipelines.training.windows import Combined, WindowBatches
 
@@ -62,7 +65,10 @@ class Trainer:
             `loss` and the metric named by `monitor`; larger is better.
         monitor: the metric that chooses the best state.
         combine: where rows are windows of texts, as in `Combined`.
-        batch_size: examples an update.
+        batch_size: examples a step.
+        steps_per_update: steps whose gradients are added up; over 1 the loss
+            must be a sum (`pipelines.training.updates`), unless rows are
+            windows.
         weight_decay, clip_norm: as in `make_optimizer`.
         seed: of the shuffling.
         callbacks: more Keras callbacks. Each stage is a `fit` of its own, of
@@ -75,6 +81,7 @@ class Trainer:
     monitor: str
     combine: Callable | None = None
     batch_size: int = 32
+    steps_per_update: int = 1
     weight_decay: float = 0.01
     clip_norm: float = 1.0
     seed: int = 42
@@ -215,17 +222,22 @@ def _run_stage(
         trainer.seed + number,
         classes=data.classes,
     )
-    fitted = Combined(part, trainer.combine) if in_windows else part
+    fitted, fed = part, batches
+    if in_windows:
+        fitted = Combined(part, trainer.combine)
+    elif trainer.steps_per_update > 1:
+        fed = Updates(batches, trainer.steps_per_update)
     if batches.shapes is not None:
         say(
             f"  padded to {', '.join(map(str, batches.shapes))} tokens; "
             f"{batches.padding_share:.1%} of them are padding"
         )
-    _compile(fitted, stage, batches, task, trainer)
+    steps = trainer.steps_per_update * batches.steps_per_update
+    _compile(fitted, stage, len(fed), steps, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.
     watch = Validation(part, stage, done, validation, trainer, best)
     fitted.fit(
-        batches,
+        fed,
         initial_epoch=done,
         epochs=done + stage.epochs,
         shuffle=False,  # `Batches` does, and knows the right order
@@ -264,6 +276,8 @@ def _prepare(task, stage, data, validation, trainer, compute):
             compute(below, some, trainer.batch_size, progress.add)
             for some in (data.inputs, validation)
         )
+    kept = where_kept([kept_values(some) for some in (inputs, validation)])
+    say(f"  what the frozen part gives is kept: {kept}")
     part = Above(task, cut)
     if stage.blocks == 0 and not task.encoder.pooler.trainable:
         inputs = head_features(task, inputs)
@@ -274,13 +288,13 @@ def _prepare(task, stage, data, validation, trainer, compute):
     return part, dataclasses.replace(data, inputs=inputs), validation
 
 
-def _compile(part, stage, batches, task, trainer):
+def _compile(part, stage, steps, steps_per_update, task, trainer):
     """A fresh optimizer and schedule: nothing carries over from a stage."""
     optimizer = make_optimizer(
         part.trainable_variables,
         stage.learning_rate,
-        len(batches) * stage.epochs,
-        steps_per_update=batches.steps_per_update,
+        steps * stage.epochs,
+        steps_per_update=steps_per_update,
         warmup=stage.warmup,
         weight_decay=trainer.weight_decay,
         clip_norm=trainer.clip_norm,

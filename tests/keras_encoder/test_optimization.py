@@ -225,6 +225,37 @@ def test_gradients_are_clipped_by_their_common_norm(layer_decay):
     assert steps[None] == pytest.approx(first_step(100.0), rel=0.01)
 
 
+@pytest.mark.parametrize("layer_decay", [1.0, 0.5])
+@pytest.mark.parametrize("clip_norm", [0.1, None])
+def test_a_token_that_comes_often_has_one_gradient(clip_norm, layer_decay):
+    """The same as NumPy's sum, where TensorFlow gives a row for each token."""
+    ids, width = np.array([[2, 2, 1, 2]]), 3
+    embedding = keras.layers.Embedding(4, width)
+    model = keras.Sequential([embedding])
+    model.build((None, 4))
+    before = embedding.get_weights()[0]
+    optimizer = make_optimizer(
+        model.trainable_variables,
+        RATE,
+        10,
+        warmup=0.0,
+        weight_decay=0.0,
+        clip_norm=clip_norm,
+        layer_decay=layer_decay,
+    )
+    optimizer.epsilon = 1.0
+    model.compile(optimizer, keras.losses.MeanAbsoluteError(reduction="sum"))
+    far_below = np.full((*ids.shape, width), -9.0, "float32")
+    model.fit(ids, far_below, verbose=0)
+    expected = np.bincount(ids[0], minlength=4)[:, None] * np.ones(width)
+    expected = expected / width
+    if clip_norm is not None:
+        expected *= clip_norm / np.linalg.norm(expected)
+    np.testing.assert_allclose(
+        before - embedding.get_weights()[0], first_step(expected), rtol=1e-3
+    )
+
+
 def first_step(gradient):
     """What Adam does with an epsilon of 1 and no bias correction of it."""
     root = np.sqrt(0.001) * gradient
@@ -251,7 +282,7 @@ def test_the_layerwise_optimizer_has_a_config():
 
 @pytest.mark.parametrize("layer_decay", [1.0, 0.5])
 def test_several_steps_may_make_one_update(layer_decay):
-    """At the rate of the last of them; Adam's first updates are of the rate."""
+    """At that update's rate; Adam's first ones are as large as the rate."""
     variable = keras.Variable(np.zeros((2, 3), "float32"))
     optimizer = make_optimizer(
         [variable],
@@ -267,6 +298,5 @@ def test_several_steps_may_make_one_update(layer_decay):
     for factor in (1.0, 3.0, 2.0, 2.0):
         optimizer.apply([keras.ops.full((2, 3), factor)], [variable])
         found.append(float(variable.numpy().mean()))
-    first = -0.75 * RATE
-    expected = [0, first, first, first - 0.25 * RATE]
+    expected = [0, -RATE, -RATE, -1.5 * RATE]
     assert found == pytest.approx(expected, rel=1e-3)

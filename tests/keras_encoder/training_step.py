@@ -22,6 +22,7 @@ def gradients_of(model, inputs, labels, sample_weight=None):
         labels,
         sample_weight=sample_weight,
         batch_size=len(labels),
+        shuffle=False,  # dropout falls by row
         verbose=0,
     )
     gradients = [

@@ -141,6 +141,26 @@ def test_the_same_seed_gives_the_same_weights(adapted, tmp_path):
     assert metrics["test"] == same["test"]
 
 
+def test_what_saves_memory_changes_no_score(
+    trained, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("pipelines.data.scratch._SMALL_ARRAY", 0)
+    cache = tmp_path / "cache"
+    options = replace(
+        trained.options,
+        recompute=True,
+        cache_dir=str(cache),
+        output=str(tmp_path / "model"),
+    )
+    _, metrics = classify(options)
+    assert f"on disk in {cache}" in capsys.readouterr().err
+    assert list(cache.iterdir()) == []
+    for part in ("validation", "test"):
+        for name in ("loss", "macro_f1"):
+            expected = trained.metrics[part][name]
+            assert metrics[part][name] == pytest.approx(expected, rel=1e-3)
+
+
 def test_another_seed_gives_other_weights(adapted, tmp_path):
     options, first, _ = adapted
     output = str(tmp_path / "again")

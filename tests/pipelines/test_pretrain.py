@@ -166,7 +166,8 @@ def adapted(texts, bert, tmp_path_factory):
         data=texts,
         encoder=bert,
         max_length=16,
-        batch_size=16,
+        batch_size=8,
+        gradient_accumulation_steps=2,
         epochs=1,
         output=str(folder),
     )

@@ -103,6 +103,7 @@ def test_transitions_train_with_the_encoder_too(options, tmp_path):
         adapt_epochs=0,
         finetune_epochs=1,
         finetune_learning_rate=1e-2,
+        gradient_accumulation_steps=2,
     )
     for weight in found.fine_tuned.model.crf.get_weights():
         assert np.abs(weight).min() > 0

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from pipelines.data.examples import TextExample
-from pipelines.data.scratch import Scratch, ScratchArray, empty_array
+from pipelines.data.scratch import (
+    Scratch,
+    ScratchArray,
+    empty_array,
+    scratch_folder,
+    where_kept,
+)
 from pipelines.data.stored import StoredExamples, have_pairs, labels_of
-from pipelines.errors import RunFailed
+from pipelines.errors import InputError, RunFailed
 
 EXAMPLES = [
     TextExample("a", None, "x", "f:1", 7),
@@ -64,6 +70,25 @@ def test_an_array_is_filled_and_read_wherever_it_stands(monkeypatch, smallest):
     flat[:] = 2 * flat
     np.testing.assert_array_equal(array, 2 * expected)
     assert (type(array), array.dtype) == (np.ndarray, "float32")
+
+
+def test_the_folder_of_a_run_is_made_used_and_left_empty(tmp_path):
+    folder = tmp_path / "new" / "cache"
+    with scratch_folder(str(folder)):
+        assert tempfile.gettempdir() == str(folder)
+        array = np.zeros(1 << 26, "float32")  # 2 ** 28 bytes
+        assert where_kept([array]) == f"268.4 MB on disk in {folder}"
+        assert where_kept([array[:2000]] * 3) == "0.0 MB in memory"
+    assert tempfile.gettempdir() != str(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="--cache-dir .*expected a folder"):
+        with scratch_folder(str(file)):
+            pass
 
 
 def test_an_array_that_no_disk_holds_is_told(monkeypatch):
