@@ -26,16 +26,26 @@ class MaskedBatches(keras.utils.PyDataset):
         seed: int.
         fixed: bool. The same rows and masks every epoch, to compare epochs.
         shapes: padded lengths; None chooses them from the first rows.
+        hidden_only: bool. Of the chosen positions only those count that show
+            `[MASK]`: at the others the model may have seen the answer.
     """
 
     def __init__(
-        self, draw: Draw, masking: Masking, batch_size, seed, fixed, shapes=None
+        self,
+        draw: Draw,
+        masking: Masking,
+        batch_size,
+        seed,
+        fixed,
+        shapes=None,
+        hidden_only=False,
     ):
         super().__init__(workers=reading_threads())
         self.draw = draw
         self.masking = masking
         self.seed = seed
         self.fixed = fixed
+        self.hidden_only = hidden_only
         self.epoch = 0
         self.rows = draw(self._generator())
         inputs = self.rows.inputs
@@ -62,14 +72,16 @@ class MaskedBatches(keras.utils.PyDataset):
         missing = self.batch_size - len(rows)
         padded = np.concatenate([rows, np.repeat(rows[:1], missing)])
         inputs = self.rows.inputs.batch(padded, length)
-        inputs["token_ids"], inputs["masked_positions"], tokens, weights = (
-            self.masking(
-                inputs["token_ids"],
-                self.rows.starts.pad(padded, length, False),
-                self._generator(index),
-            )
+        seen, positions, tokens, weights = self.masking(
+            inputs["token_ids"],
+            self.rows.starts.pad(padded, length, False),
+            self._generator(index),
         )
+        inputs["token_ids"], inputs["masked_positions"] = seen, positions
         weights[len(rows) :] = 0
+        if self.hidden_only:
+            shown = np.take_along_axis(seen, positions, axis=1)
+            weights[shown != self.masking.mask_id] = 0
         if self.rows.is_random is None:
             return inputs, tokens, weights
         counts = np.arange(self.batch_size) < len(rows)
