@@ -12,7 +12,7 @@ def recompute(layer, states, **arguments):
     time. Both calls draw the same random numbers, so the gradient is the same.
 
     On JAX with a CPU, XLA finds the two calls and makes them one again, unless
-    the environment has `XLA_FLAGS=--xla_disable_hlo_passes=cse_barrier_expander`.
+    `XLA_FLAGS=--xla_disable_hlo_passes=cse_barrier_expander` is set.
 
     Args:
         layer: built `keras.layers.Layer`.
