@@ -87,6 +87,7 @@ def pretrain(
         },
         "vocabulary_size": start.tokenizer.vocabulary_size,
         "unigram_entropy": entropy,
+        "mask_token": _score_hidden(model, watched, entropy),
         "validation": record["validation"],
     }
     settings = {"task": "pretrain", "max_length": options.max_length}
@@ -178,6 +179,24 @@ def _make_batches(options, tokenizer, train, held_out):
         "often each token comes",
     )
     return *made, entropy
+
+
+def _score_hidden(model, watched, entropy):
+    """Loss and accuracy where the held-out texts show `[MASK]`.
+
+    One asked token in ten stands there unchanged: a model that only copies
+    what it sees has a lower loss than the unigram entropy over all of them.
+    """
+    logs = model.evaluate(watched.hidden_only(), verbose=0, return_dict=True)
+    found = {
+        "loss": float(logs["masked_lm_crossentropy"]),
+        "accuracy": float(logs["masked_lm_accuracy"]),
+    }
+    say(
+        f"Held out, [MASK] alone: loss {found['loss']:.4f} (unigram entropy "
+        f"{entropy:.4f}), accuracy {found['accuracy']:.4f}"
+    )
+    return found
 
 
 def unigram_entropy(token_ids: np.ndarray, masking: Masking) -> float:

@@ -1,5 +1,7 @@
 """Batches to pretrain on, masked anew each epoch, of few shapes."""
 
+import copy
+
 import keras
 import numpy as np
 
@@ -26,8 +28,6 @@ class MaskedBatches(keras.utils.PyDataset):
         seed: int.
         fixed: bool. The same rows and masks every epoch, to compare epochs.
         shapes: padded lengths; None chooses them from the first rows.
-        hidden_only: bool. Of the chosen positions only those count that show
-            `[MASK]`: at the others the model may have seen the answer.
     """
 
     def __init__(
@@ -38,14 +38,13 @@ class MaskedBatches(keras.utils.PyDataset):
         seed,
         fixed,
         shapes=None,
-        hidden_only=False,
     ):
         super().__init__(workers=reading_threads())
         self.draw = draw
         self.masking = masking
         self.seed = seed
         self.fixed = fixed
-        self.hidden_only = hidden_only
+        self.all_count = True
         self.epoch = 0
         self.rows = draw(self._generator())
         inputs = self.rows.inputs
@@ -79,7 +78,7 @@ class MaskedBatches(keras.utils.PyDataset):
         )
         inputs["token_ids"], inputs["masked_positions"] = seen, positions
         weights[len(rows) :] = 0
-        if self.hidden_only:
+        if not self.all_count:
             shown = np.take_along_axis(seen, positions, axis=1)
             weights[shown != self.masking.mask_id] = 0
         if self.rows.is_random is None:
@@ -96,6 +95,12 @@ class MaskedBatches(keras.utils.PyDataset):
                 "next_sentence": counts.astype("float32"),
             },
         )
+
+    def hidden_only(self) -> "MaskedBatches":
+        """The same batches, where only positions that show `[MASK]` count."""
+        batches = copy.copy(self)
+        batches.all_count = False
+        return batches
 
     @property
     def padding_share(self) -> float:

@@ -51,7 +51,7 @@ def verdict(metrics: dict, settings: dict) -> Verdict:
     part = "test" if metrics.get("test") else "validation"
     scores = metrics[part]
     if metrics["task"] == "pretrain":
-        return _verdict_of_pretraining(part, scores, metrics)
+        return _verdict_of_pretraining(part, metrics)
     if metrics["task"] == "tag":
         return _verdict_of_tagger(part, scores)
     problem = settings["problem"]
@@ -119,12 +119,14 @@ def _verdict_of_tagger(part, scores):
     )
 
 
-def _verdict_of_pretraining(part, scores, metrics):
+def _verdict_of_pretraining(part, metrics):
+    # Over all asked tokens, who only copies those that stand there unchanged
+    # is below the entropy, too.
     return Verdict(
         part,
-        "masked_lm_loss",
-        "masked LM loss",
-        scores["masked_lm_loss"],
+        "mask_token_loss",
+        "loss on [MASK]",
+        metrics["mask_token"]["loss"],
         metrics["unigram_entropy"],
         "knowing only how often each token comes",
         lower_is_better=True,

@@ -78,6 +78,10 @@ def test_both_tasks_are_reported_and_the_loss_falls(both):
             for task in ("masked_lm", "next_sentence"):
                 assert 0 <= row[f"{kind}{task}_accuracy"] <= 1
     assert rows[-1]["train_masked_lm_loss"] < rows[0]["train_masked_lm_loss"]
+    # Harder than where the answer may stand in the text.
+    hidden = metrics["mask_token"]
+    assert hidden["loss"] > metrics["validation"]["masked_lm_loss"]
+    assert 0 <= hidden["accuracy"] <= 1
     assert rows[-1]["masked_lm_loss"] < metrics["unigram_entropy"] - 0.3
     best = min(rows, key=lambda row: row["loss"])
     assert metrics["best"]["epoch"] == best["epoch"]

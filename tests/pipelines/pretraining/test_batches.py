@@ -73,6 +73,23 @@ def test_held_out_masks_stay():
     assert content(made) == first
 
 
+def test_hidden_tokens_can_be_counted_alone():
+    made = batches(fixed=True)
+    hidden = made.hidden_only()
+    assert content(hidden) == content(made)
+    seen = 0
+    for i in range(len(made)):
+        (inputs, tokens, all_weights), (_, same, weights) = made[i], hidden[i]
+        shown = np.take_along_axis(
+            inputs["token_ids"], inputs["masked_positions"], axis=1
+        )
+        is_hidden = shown == made.masking.mask_id
+        np.testing.assert_array_equal(weights, all_weights * is_hidden)
+        np.testing.assert_array_equal(tokens, same)
+        seen += (all_weights > weights).sum()
+    assert seen  # some are shown as they are, or as others
+
+
 def test_pairs_have_targets_and_weights_of_both_tasks():
     made = batches(sentence_pairs)
     epochs = []
