@@ -19,6 +19,7 @@ import numpy as np
 from keras_encoder.checkpoints.load import KERAS_HUB
 from keras_encoder.checkpoints.load_heads import restore_head
 from keras_encoder.heads import MaskedLM, Pretraining
+from keras_encoder.layers.positions import POSITIONS
 from keras_encoder.losses import SmoothCrossentropy
 from keras_encoder.optimization import make_optimizer
 from keras_encoder.presets import PRESETS
@@ -73,7 +74,8 @@ def pretrain(
     say(f"Data: {len(train)} training documents", *(f"  {n}" for n in note))
     callbacks = (*callbacks, *log_callbacks(options))
     tokenizer = _train_vocabulary(options, train)
-    start = load_start(options, tokenizer)
+    chosen = {"positions": options.positions} if options.positions else {}
+    start = load_start(options, tokenizer, **chosen)
     model = make_model(options, start)
     batches, watched, entropy = _make_batches(
         options, start.tokenizer, train, held_out
@@ -97,12 +99,24 @@ def pretrain(
 
 
 def _check(options):
-    if options.encoder not in PRESETS and options.vocabulary_size is not None:
+    is_size = options.encoder in PRESETS
+    if not is_size and options.vocabulary_size is not None:
         raise InputError(
             f"--vocabulary-size: {options.encoder} has a vocabulary, which its "
             "embeddings belong to; only a size such as bert-tiny takes a new "
             "one."
         )
+    if options.positions is not None:
+        if options.positions not in POSITIONS:
+            raise InputError(
+                f"--positions: expected {', '.join(POSITIONS)}; found "
+                f"{options.positions!r}."
+            )
+        if not is_size:
+            raise InputError(
+                f"--positions: {options.encoder} was trained with its own; "
+                "only a size such as bert-tiny takes others."
+            )
     if options.cased and options.vocabulary_size is None:
         raise InputError("--cased: only together with --vocabulary-size.")
     if options.next_sentence and options.max_length < _ROOM_FOR_PAIR:

@@ -295,4 +295,10 @@ class PretrainOptions(RunOptions):
         "size; default: that of minilm-l6)",
         range=COUNT,
     )
+    positions: str | None = option(
+        None,
+        "of a size: learned (BERT, the default), sinusoidal, relative or "
+        "rotary; the last two learn from few texts, but only keras_encoder "
+        "opens the result",
+    )
     cased: bool = option(False, "that vocabulary keeps capitals and accents")

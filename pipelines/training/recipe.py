@@ -66,7 +66,7 @@ def load_pretrained(options: FineTuneOptions) -> Pretrained:
 
 
 def load_start(
-    options: RunOptions, tokenizer: Tokenizer | None = None
+    options: RunOptions, tokenizer: Tokenizer | None = None, **overrides
 ) -> Pretrained:
     """`load_pretrained` for any recipe that trains.
 
@@ -74,9 +74,10 @@ def load_start(
         options: of the recipe.
         tokenizer: whose vocabulary a size reads; None: that of MiniLM. A
             checkpoint has its own.
+        **overrides: more arguments of `Encoder`.
     """
     _set_seed(options.seed)
-    overrides = {"dtype": POLICIES[options.precision]}
+    overrides["dtype"] = POLICIES[options.precision]
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
         overrides["attention_dropout"] = options.dropout

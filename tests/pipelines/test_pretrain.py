@@ -208,6 +208,21 @@ def test_a_checkpoints_head_is_gone_on_from(adapted, capsys):
         )
 
 
+def test_the_positions_of_a_size_may_be_chosen(texts, tmp_path):
+    options = PretrainOptions(
+        data=texts,
+        encoder="bert-tiny",
+        vocabulary_size=90,
+        positions="rotary",
+        max_length=16,
+        epochs=1,
+        output=str(tmp_path / "model"),
+    )
+    pretrain(options)
+    encoder = read_model_folder(options.output).model.encoder
+    assert encoder.positions == "rotary"
+
+
 def test_a_run_that_is_stopped_leaves_nothing(adapted, tmp_path, monkeypatch):
     def stop(self, epoch, logs=None):
         raise KeyboardInterrupt
@@ -237,6 +252,8 @@ def test_a_run_without_a_finite_loss_says_so(adapted, tmp_path, monkeypatch):
         (["--vocabulary-size", "5"], "characters and special tokens alone"),
         (["--vocabulary-size", "90", "--max-length", "513"], "positions for"),
         (["--epochs", "0"], "--epochs: expected 1 or more"),
+        (["--positions", "rotery"], "--positions: expected learned, "),
+        (["--positions", "rotary", "--encoder", "BERT"], "with its own"),
     ],
 )
 def test_wrong_options_get_one_message(
