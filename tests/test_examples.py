@@ -57,7 +57,8 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     text = (ROOT / "README.md").read_text("utf-8")
     # MiniLM would train for most of a minute.
     assert 'seed=7, output="model"' in text
-    text = text.replace("seed=7,", 'seed=7, encoder="tiny", max_length=16,')
+    few = 'encoder="tiny", max_length=16, adapt_epochs=1, finetune_epochs=0,'
+    text = text.replace("seed=7,", f"seed=7, {few}")
     blocks = FENCED.findall(text)
     assert len(blocks) == 3
     names = {}
