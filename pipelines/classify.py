@@ -27,6 +27,7 @@ from pipelines.data.stored import have_pairs
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.options import ClassifyOptions
+from pipelines.options.fields import named_columns
 from pipelines.outputs import choose_output
 from pipelines.reports.data_report import Part, data_report, report_lines
 from pipelines.training.callbacks import log_callbacks
@@ -72,6 +73,8 @@ def _classify(options, callbacks):
         settings |= {"windows": options.windows, "stride": options.stride}
     if options.allow_empty:
         settings["allow_empty"] = True
+    if columns := named_columns(options):
+        settings["columns"] = columns
     if options.dry_run:
         tokenizer = tokenizer_of(options)
         _, report = _tokenise_splits(tokenizer, splits, settings)

@@ -23,6 +23,7 @@ from pipelines.data.tagged.reading import read_tagged
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
+from pipelines.options.fields import named_columns
 from pipelines.outputs import new_file
 from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.mistakes import sentence_mistakes
@@ -77,6 +78,9 @@ def _evaluate(options):
             f"--model {options.model}: expected a classifier or a tagger, "
             "found a masked LM; `pretrain` scores it on held-out texts."
         )
+    # What the command does not name has the names that the model learned from.
+    columns = fine_tuned.settings.get("columns", {}) | named_columns(options)
+    options = dataclasses.replace(options, **columns)
     fine_tuned = dataclasses.replace(
         fine_tuned,
         settings=with_abstention(fine_tuned.settings, options.abstain_below),

@@ -112,7 +112,10 @@ def read_model_folder(path: str) -> FineTuned:
     """
     folder = pathlib.Path(path)
     if not folder.is_dir():
-        raise InputError(f"--model {path}: no such folder.")
+        raise InputError(
+            f"--model {path}: no such folder; expected one that classify, tag "
+            "or pretrain wrote."
+        )
     settings = _read_settings(folder / SETTINGS)
     config = read_config(folder)
     head = head_of(folder) or SequenceClassifier

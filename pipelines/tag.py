@@ -24,6 +24,7 @@ from pipelines.data.tagged.sources import TaggedSplits, load_tagged_splits
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.options import TagOptions
+from pipelines.options.fields import named_columns
 from pipelines.outputs import choose_output
 from pipelines.reports.data_report import (
     Part,
@@ -95,6 +96,8 @@ def _tag(options, callbacks):
         "scheme": scheme,
         "words": "punctuation" if _uses_bbc(options) else "tokenizer",
     }
+    if columns := named_columns(options):
+        settings["columns"] = columns
     fine_tuned = FineTuned(model, start.tokenizer, labels, settings)
     pieces, report = _split_all(start.tokenizer, splits, options)
     stages, best, scores, outcome = train(

@@ -52,11 +52,11 @@ def test_a_command_has_the_options_that_it_is_shown_with(argv):
 )
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_csv(tmp_path / "mine.csv", rows(30))
+    write_csv(tmp_path / "mine.csv", rows(30), ("body", "topic"))
     write_bert(tmp_path / "tiny")
     text = (ROOT / "README.md").read_text("utf-8")
     # MiniLM would train for most of a minute.
-    assert 'seed=7, output="model"' in text
+    assert 'seed=7, output="model-7"' in text
     few = 'encoder="tiny", max_length=16, adapt_epochs=1, finetune_epochs=0,'
     text = text.replace("seed=7,", f"seed=7, {few}")
     blocks = FENCED.findall(text)

@@ -69,10 +69,16 @@ def fit_decisions(
         },
     }
     errors = found["calibration_error"]
+    few = ""
+    if _decisions(before, targets)[1].all():
+        few = (
+            f"; {len(known)} texts without a mistake tell only that the scores "
+            "may be high, not how high"
+        )
     say(
         f"Temperature {temperature:.3f}: calibration error "
         f"{errors['before']:.4f} -> {errors['after']:.4f} on the validation "
-        "data"
+        f"data{few}"
     )
     if problem == "multi_label":
         fitted = fit_thresholds(gold, after, labels)

@@ -45,8 +45,8 @@ def normalise_label(
         if unlabelled:
             return None
         raise InputError(
-            f"{where}: no label (null or empty); give the row a label or "
-            "remove it."
+            f"{where}: no label (null or empty); give the row a label, remove "
+            "it, or say --skip-unlabelled."
         )
     if problem == "single_label":
         return _name(value, where)

@@ -20,6 +20,7 @@ RATE = (0.0, math.nextafter(1.0, 0.0))
 SHARE = (0.0, 1.0)
 PRECISIONS = ("float32", "bfloat16", "float16")
 REQUIRED = dataclasses.MISSING
+_COLUMNS = ("text", "text_pair", "label", "word", "tag")
 
 
 def option(default, help, **metadata):
@@ -46,6 +47,16 @@ def same_option(options: type, name: str, **changes):
     """
     (field,) = (f for f in dataclasses.fields(options) if f.name == name)
     return option(**{"default": field.default, **field.metadata, **changes})
+
+
+def named_columns(options) -> dict[str, str]:
+    """The columns that options name: name of the option -> column."""
+    return {
+        field.name: getattr(options, field.name)
+        for field in dataclasses.fields(options)
+        if field.name in _COLUMNS
+        and getattr(options, field.name) != field.default
+    }
 
 
 def options_to_save(options) -> dict:

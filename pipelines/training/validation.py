@@ -35,6 +35,7 @@ class Validation(keras.callbacks.Callback):
         self.history = []
         self.since_best = 0
         self.lowest_loss = np.inf
+        self.told = -np.inf
         self.bar = None
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -92,9 +93,12 @@ class Validation(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def _report(self, metrics, improved):
-        if self.stage.patience is not None and not improved:
-            return  # a long stage tells only of progress
         monitor = self.trainer.monitor
+        if self.stage.patience is not None:
+            # A long stage tells only of progress that one can see.
+            if not improved or metrics[monitor] <= self.told:
+                return
+            self.told = metrics[monitor]
         say(
             f"  epoch {metrics['epoch']}: train loss "
             f"{metrics['train_loss']:.4f}, validation loss "

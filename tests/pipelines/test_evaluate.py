@@ -1,10 +1,12 @@
 """Scores of a model folder on labelled data."""
 
+import dataclasses
 import json
 
 import pytest
 
 from pipelines import evaluate as module
+from pipelines.classify import classify
 from pipelines.errors import InputError
 from pipelines.evaluate import evaluate
 from pipelines.options import EvaluateOptions
@@ -36,6 +38,28 @@ def test_the_columns_may_be_named(run, tmp_path):
     assert run(data, text="body", label="topic")["rows"] == 6
     with pytest.raises(InputError, match="topics.*--label"):
         run(data, text="body", label="topics")
+
+
+def test_the_columns_of_the_training_are_known(head_only, tmp_path):
+    header, texts = ("body", "topic"), rows(30)
+    options = dataclasses.replace(
+        head_only,
+        data=write_csv(tmp_path / "named.csv", texts, header),
+        text="body",
+        label="topic",
+        adapt_epochs=1,
+    )
+    classify(options)
+    found = evaluate(EvaluateOptions(model=options.output, data=options.data))
+    assert found["rows"] == 30
+    # Others may be named instead.
+    usual = EvaluateOptions(
+        model=options.output,
+        data=write_csv(tmp_path / "usual.csv", texts),
+        text="text",
+        label="label",
+    )
+    assert evaluate(usual) == found
 
 
 def test_a_label_that_the_model_lacks_is_named_and_missed(
