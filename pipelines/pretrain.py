@@ -40,7 +40,7 @@ from pipelines.training.best_state import BestState
 from pipelines.training.callbacks import log_callbacks
 from pipelines.training.recipe import finish, load_start
 from pipelines.training.stages import count_parameters
-from pipelines.training.updates import Updates, reduction
+from pipelines.training.updates import in_updates, reduction
 
 RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
 # [CLS], [SEP] of a pair, [SEP], and two tokens of each text.
@@ -234,9 +234,8 @@ def _rate(options, is_random):
 def _train(model, batches, watched, options, rate, callbacks):
     """Trains to the end and goes back to the best epoch."""
     started = time.perf_counter()
-    steps, fed = options.gradient_accumulation_steps, batches
-    if steps > 1:
-        fed = Updates(batches, steps)
+    steps = options.gradient_accumulation_steps
+    fed = in_updates(batches, steps)
     trainable = model.trainable_variables
     say(
         f"Pretraining: {count_parameters(trainable):,} parameters, "

@@ -23,7 +23,7 @@ from pipelines.training.features import (
     kept_values,
 )
 from pipelines.training.inputs import Inputs, Rows
-from pipelines.training.updates import Updates
+from pipelines.training.updates import in_updates
 from pipelines.training.validation import Validation
 from pipelines.training.windows import Combined, WindowBatches
 
@@ -213,25 +213,12 @@ def _run_stage(
     )
     prepared = time.perf_counter() - started
     best.keep(part)
-    in_windows = data.inputs.owners is not None
-    batches = (WindowBatches if in_windows else Batches)(
-        data.inputs,
-        data.targets,
-        data.weights,
-        trainer.batch_size,
-        trainer.seed + number,
-        classes=data.classes,
-    )
+    batches = _make_batches(data, trainer, trainer.seed + number)
     fitted, fed = part, batches
-    if in_windows:
+    if data.inputs.owners is not None:
         fitted = Combined(part, trainer.combine)
-    elif trainer.steps_per_update > 1:
-        fed = Updates(batches, trainer.steps_per_update)
-    if batches.shapes is not None:
-        say(
-            f"  padded to {', '.join(map(str, batches.shapes))} tokens; "
-            f"{batches.padding_share:.1%} of them are padding"
-        )
+    else:
+        fed = in_updates(batches, trainer.steps_per_update)
     steps = trainer.steps_per_update * batches.steps_per_update
     _compile(fitted, stage, len(fed), steps, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.
@@ -286,6 +273,25 @@ def _prepare(task, stage, data, validation, trainer, compute):
         inputs = part.standardise(inputs)
         validation = part.standardise(head_features(task, validation))
     return part, dataclasses.replace(data, inputs=inputs), validation
+
+
+def _make_batches(data, trainer, seed):
+    """Batches of rows, or of whole texts where rows are windows."""
+    in_windows = data.inputs.owners is not None
+    batches = (WindowBatches if in_windows else Batches)(
+        data.inputs,
+        data.targets,
+        data.weights,
+        trainer.batch_size,
+        seed,
+        classes=data.classes,
+    )
+    if batches.shapes is not None:
+        say(
+            f"  padded to {', '.join(map(str, batches.shapes))} tokens; "
+            f"{batches.padding_share:.1%} of them are padding"
+        )
+    return batches
 
 
 def _compile(part, stage, steps, steps_per_update, task, trainer):

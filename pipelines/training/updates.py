@@ -1,17 +1,27 @@
 """Updates of more examples than a step has room for."""
 
+import functools
+
 import keras
 
 from pipelines.training.batching import reading_threads
 
+# Batches are asked for in order, but by more than one thread.
+_KEPT_UPDATES = 4
+
 
 def reduction(steps: int) -> str:
-    """Keras' name of what a loss does with the weights of `Updates`.
+    """Keras' name of what a loss does with the weights of `in_updates`.
 
     Args:
-        steps: batches an update; 1: batches that are no `Updates`.
+        steps: batches an update.
     """
     return "sum" if steps > 1 else "mean_with_sample_weight"
+
+
+def in_updates(batches: keras.utils.PyDataset, steps: int):
+    """`Updates` of batches; with one step an update, the batches themselves."""
+    return Updates(batches, steps) if steps > 1 else batches
 
 
 class Updates(keras.utils.PyDataset):
@@ -34,33 +44,36 @@ class Updates(keras.utils.PyDataset):
         super().__init__(workers=reading_threads())
         self.batches = batches
         self.steps = steps
-        self._totals = {}
+        self._update = functools.lru_cache(_KEPT_UPDATES)(self._make_update)
 
     def on_epoch_end(self):
         self.batches.on_epoch_end()
-        self._totals.clear()
+        self._update.cache_clear()
 
     def __len__(self):
         return -(-len(self.batches) // self.steps) * self.steps
 
     def __getitem__(self, index):
-        update = index // self.steps
-        if update not in self._totals:
-            self._totals[update] = self._total(update * self.steps)
-        last = len(self.batches) - 1
-        factor = self.steps if index <= last else 0.0
-        inputs, targets, weights = self.batches[min(index, last)]
-        weights = keras.tree.map_structure(
-            lambda some, total: some * (factor / max(total, 1e-12)),
-            weights,
-            self._totals[update],
-        )
-        return inputs, targets, weights
+        update, place = divmod(index, self.steps)
+        return self._update(update)[place]
 
-    def _total(self, first):
-        """The sum of the weights of the batches from `first` on."""
-        stop = min(first + self.steps, len(self.batches))
-        weights = [self.batches[index][2] for index in range(first, stop)]
-        return keras.tree.map_structure(
-            lambda *some: float(sum(part.sum() for part in some)), *weights
+    def _make_update(self, number):
+        """The batches of an update, each read once."""
+        numbers = range(number * self.steps, (number + 1) * self.steps)
+        last = len(self.batches) - 1
+        made = [self.batches[i] for i in numbers if i <= last]
+        totals = keras.tree.map_structure(
+            lambda *some: max(float(sum(w.sum() for w in some)), 1e-12),
+            *(weights for _, _, weights in made),
         )
+
+        def scaled(batch, factor):
+            inputs, targets, weights = batch
+            weights = keras.tree.map_structure(
+                lambda some, total: some * (factor / total), weights, totals
+            )
+            return inputs, targets, weights
+
+        missing = self.steps - len(made)
+        filled = [scaled(made[-1], 0.0)] * missing
+        return [*(scaled(batch, self.steps) for batch in made), *filled]
