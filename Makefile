@@ -16,7 +16,8 @@ TEST := .venv-test
 LINT := .venv-lint
 DOCS := .venv-docs
 # -qq: errors only. --no-compile: Python compiles what is imported, once; to
-# compile all that is installed takes longer than the download.
+# compile all that is installed takes longer than the download. Where it may
+# not keep what it compiled, each process of a test would compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --disable-pip-version-check -qq --no-compile
 

@@ -8,8 +8,9 @@ def recompute(layer, states, **arguments):
     """Calls a layer, and once more when its gradient is asked for.
 
     Between the two calls nothing that the layer computed inside is kept: the
-    memory of a deep stack grows with its states alone, for about a third more
-    time. Both calls draw the same random numbers, so the gradient is the same.
+    memory of a deep stack grows with its states alone, for a third to a half
+    more time. Both calls draw the same random numbers, so the gradient is the
+    same.
 
     On JAX with a CPU, XLA finds the two calls and makes them one again, unless
     `XLA_FLAGS=--xla_disable_hlo_passes=cse_barrier_expander` is set.

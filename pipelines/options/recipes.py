@@ -298,7 +298,7 @@ class PretrainOptions(RunOptions):
     positions: str | None = option(
         None,
         "of a size: learned (BERT, the default), sinusoidal, relative or "
-        "rotary; the last two learn from few texts, but only keras_encoder "
-        "opens the result",
+        "rotary; rotary ones learn from few texts, but transformers opens "
+        "only learned ones",
     )
     cased: bool = option(False, "that vocabulary keeps capitals and accents")

@@ -79,6 +79,9 @@ class PretrainEpochs(keras.callbacks.Callback):
             metrics[f"{kind}loss"] = losses[kind]
         metrics["seconds"] = round(time.perf_counter() - self.started, 2)
         self.history.append(metrics)
+        # For the callbacks after this one: with several steps an update,
+        # Keras' own are sums.
+        logs.update(loss=metrics["train_loss"], val_loss=metrics["loss"])
         improved = self.best.offer(
             self.model,
             {"loss": metrics["loss"], "score": -metrics["loss"]},

@@ -21,6 +21,13 @@ def classifier():
     return SequenceClassifier(tiny_encoder(), 3, dropout=0.0)
 
 
+def bare(model, **changes):
+    """The optimizer with nothing but what a test asks for."""
+    nothing = dict(warmup=0.0, weight_decay=0.0, clip_norm=None)
+    arguments = {**nothing, "num_layers": LAYERS, **changes}
+    return make_optimizer(model.trainable_variables, RATE, 10, **arguments)
+
+
 def changes(model, optimizer, gradient):
     """Largest change of each weight, by path, after one step."""
     variables = model.trainable_variables
@@ -139,16 +146,7 @@ def expected_rate(path):
 
 
 def layerwise(model, weight_decay):
-    return make_optimizer(
-        model.trainable_variables,
-        RATE,
-        10,
-        warmup=0.0,
-        weight_decay=weight_decay,
-        clip_norm=None,
-        layer_decay=0.5,
-        num_layers=LAYERS,
-    )
+    return bare(model, weight_decay=weight_decay, layer_decay=0.5)
 
 
 def test_layer_decay_scales_the_step_by_block():
@@ -179,16 +177,7 @@ def test_rates_hold_inside_fit(layer_decay):
     model = classifier()
     before = {v.path: v.numpy() for v in model.trainable_variables}
     model.compile(
-        optimizer=make_optimizer(
-            model.trainable_variables,
-            RATE,
-            10,
-            warmup=0.0,
-            weight_decay=0.0,
-            clip_norm=None,
-            layer_decay=layer_decay,
-            num_layers=LAYERS,
-        ),
+        optimizer=bare(model, layer_decay=layer_decay),
         loss=keras.losses.CategoricalCrossentropy(from_logits=True),
     )
     targets = np.eye(3, dtype="float32")[:BATCH]
@@ -207,16 +196,7 @@ def test_gradients_are_clipped_by_their_common_norm(layer_decay):
     steps = {}
     for clip_norm in (1.0, None):
         model = classifier()
-        optimizer = make_optimizer(
-            model.trainable_variables,
-            RATE,
-            10,
-            warmup=0.0,
-            weight_decay=0.0,
-            clip_norm=clip_norm,
-            layer_decay=layer_decay,
-            num_layers=LAYERS,
-        )
+        optimizer = bare(model, clip_norm=clip_norm, layer_decay=layer_decay)
         optimizer.epsilon = 1.0
         steps[clip_norm] = changes(model, optimizer, 100.0)["logits/kernel"]
     count = classifier().count_params()
@@ -234,15 +214,7 @@ def test_a_token_that_comes_often_has_one_gradient(clip_norm, layer_decay):
     model = keras.Sequential([embedding])
     model.build((None, 4))
     before = embedding.get_weights()[0]
-    optimizer = make_optimizer(
-        model.trainable_variables,
-        RATE,
-        10,
-        warmup=0.0,
-        weight_decay=0.0,
-        clip_norm=clip_norm,
-        layer_decay=layer_decay,
-    )
+    optimizer = bare(model, clip_norm=clip_norm, layer_decay=layer_decay)
     optimizer.epsilon = 1.0
     model.compile(optimizer, keras.losses.MeanAbsoluteError(reduction="sum"))
     far_below = np.full((*ids.shape, width), -9.0, "float32")

@@ -70,6 +70,7 @@ def test_evaluate_scores_as_the_run_did(late_topics, options, tmp_path):
         train=late_topics,
         validation=late_topics,
         windows="max",
+        gradient_accumulation_steps=2,
         adapt_epochs=1,
         finetune_epochs=0,
         output=str(tmp_path / "model"),

@@ -5,11 +5,13 @@ With dropout, that is only so if both calls draw the same random numbers.
 
 import random
 
+import keras
 import numpy as np
 import pytest
 
 from keras_encoder.heads import TokenTagger
 from tests.keras_encoder.fixed_weights import (
+    LAYERS,
     encoder_inputs,
     set_sine_weights,
     tiny_encoder,
@@ -53,8 +55,26 @@ def test_gradients_are_the_same(name, arguments):
     assert max(np.abs(gradient).max() for _, gradient in once) > 1e-3
 
 
+def test_blocks_that_train_are_computed_twice_and_no_others(monkeypatch):
+    twice = []
+
+    def counted(function):
+        twice.append(function)
+        return remat(function)
+
+    remat = keras.remat
+    monkeypatch.setattr(keras, "remat", counted)
+    inputs = encoder_inputs(seq=9)
+    model = tagger(True)
+    model(inputs, training=False)
+    assert not twice
+    model.encoder.blocks[0].trainable = False
+    model(inputs, training=True)
+    assert len(twice) == LAYERS - 1
+
+
 def test_dropout_goes_on_as_if_computed_once():
-    # The state of its generators after two steps; inference draws nothing.
+    # What matters is the state of its generators after two steps.
     inputs = encoder_inputs(seq=9)
     states = []
     for recompute in (False, True):
