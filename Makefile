@@ -47,13 +47,17 @@ test: test-tensorflow test-jax test-torch
 
 test-tensorflow: $(TEST)/.installed
 	KERAS_BACKEND=tensorflow $(TEST)/bin/python -m pytest \
-	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	    -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-# JAX compiles every shape of every call, most of the time of its tests.
+# JAX compiles every shape of every call, most of the time of its tests. What
+# one test compiled, others load, and so does the next run.
 test-jax: export JAX_DISABLE_MOST_OPTIMIZATIONS := 1
+test-jax: export JAX_COMPILATION_CACHE_DIR := $(abspath $(TEST))/jax-cache
+test-jax: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
+test-jax: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES := -1
 test-jax test-torch: test-%: $(TEST)/.installed
 	KERAS_BACKEND=$* $(TEST)/bin/python -m pytest -m "not backend_free" \
-	    -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	    -n $(PYTEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(LINT)/.installed
 	$(LINT)/bin/ruff format --check .

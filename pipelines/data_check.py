@@ -23,10 +23,13 @@ from pipelines.data.tfds import feature_names
 from pipelines.errors import InputError
 from pipelines.options import ClassifyOptions, DataOptions, TagOptions
 
-_TEXT_OPTIONS = ("text", "text_pair", "label", "problem", "skip_unlabelled")
+_TEXT_OPTIONS = (
+    *("text", "text_pair", "label", "problem", "skip_unlabelled"),
+    *("windows", "stride"),
+)
 _TAG_OPTIONS = ("word", "tag")
 _SHARED = (
-    *("data", "train", "validation", "test", "data_dir"),
+    *("data", "train", "validation", "test", "data_dir", "cache_dir"),
     *("encoder", "max_length", "seed"),
 )
 

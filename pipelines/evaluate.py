@@ -20,6 +20,7 @@ from pipelines.data.labels import (
 from pipelines.data.readers import read_examples
 from pipelines.data.stored import StoredExamples
 from pipelines.data.tagged.reading import read_tagged
+from pipelines.data.tagged.stored import StoredSentences
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
 from pipelines.options import EvaluateOptions
@@ -138,7 +139,7 @@ def _read_texts(options, fine_tuned):
 
 
 def _read_sentences(options, fine_tuned):
-    examples = list(
+    examples = StoredSentences(
         read_tagged(options.data, options.word, options.tag, options.data_dir)
     )
     if not examples:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from pipelines.classification.decisions import with_abstention
 from pipelines.classification.texts import text_results
-from pipelines.data.examples import TaggedExample, TextExample
+from pipelines.data.examples import TaggedExample, TextExample, in_chunks
 from pipelines.data.jsonl import parse_object
 from pipelines.data.readers import read_examples
 from pipelines.data.tagged.conll import read_conll
@@ -21,9 +21,6 @@ from pipelines.outputs import new_file
 from pipelines.pretraining.fill_mask import mask_results
 from pipelines.tagging.sentences import sentence_results
 
-# Texts that are held at once: enough to batch by length, few enough for any
-# input to stream.
-CHUNK = 4096
 _STANDARD_INPUT = "standard input"
 
 
@@ -72,31 +69,10 @@ def predict_stream(
         aggregation: of a tagger, as in `find_entities`.
     """
     whole_documents = fine_tuned.settings.get("document_context", False)
-    for chunk in _chunks(examples, whole_documents):
+    for chunk in in_chunks(examples, whole_documents):
         for example in chunk:
             _check_kind(example, fine_tuned)
         yield from _predict_chunk(fine_tuned, chunk, batch_size, aggregation)
-
-
-def _chunks(examples, whole_documents):
-    """Lists of `CHUNK` examples, or of more so as not to cut a document."""
-    chunk = []
-    for example in examples:
-        goes_on = whole_documents and chunk and _is_next(chunk[-1], example)
-        if len(chunk) >= CHUNK and not goes_on:
-            yield chunk
-            chunk = []
-        chunk.append(example)
-    if chunk:
-        yield chunk
-
-
-def _is_next(one, other):
-    """Whether two neighbours are sentences of one document."""
-    document = getattr(one, "document", None)
-    return document is not None and (
-        document == getattr(other, "document", None)
-    )
 
 
 def _check_kind(example, fine_tuned):

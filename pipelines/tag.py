@@ -6,6 +6,7 @@
 Leaves a model folder that `predict`, `evaluate` and transformers open.
 """
 
+import collections
 import time
 from collections.abc import Sequence
 
@@ -33,7 +34,7 @@ from pipelines.reports.data_report import (
     report_lines,
 )
 from pipelines.tagging import schemes
-from pipelines.tagging.alignment import split_words
+from pipelines.tagging.pieces import StoredPieces, split_words
 from pipelines.tagging.sentences import to_inner
 from pipelines.tagging.training import all_tags, tag_names, train
 from pipelines.training.callbacks import log_callbacks
@@ -73,7 +74,9 @@ def _tag(options, callbacks):
     splits, scheme = read_splits(options)
     labels = tag_names(splits.train)
     weights = weights_by_label(
-        options.class_weights, labels, list(all_tags(splits.train))
+        options.class_weights,
+        labels,
+        collections.Counter(all_tags(splits.train)),
     )
     if options.dry_run:
         _, report = _split_all(tokenizer_of(options), splits, options)
@@ -180,18 +183,17 @@ def _split_all(tokenizer, splits, options):
     split, parts = {}, {}
     for name in PARTS:
         if examples := getattr(splits, name):
-            words = [e.tokens for e in examples]
-            split[name] = split_words(tokenizer, words)
-            pieces = np.concatenate([s.pieces for s in split[name]])
-            lengths = np.array([len(s.pieces) for s in split[name]])
+            words = (e.tokens for e in examples)
+            found = StoredPieces(split_words(tokenizer, words))
+            is_unknown = (s.pieces == tokenizer.unk_id for s in found)
             counts = TokenCounts(
-                lengths + 2,
+                found.lengths + 2,
                 special=2,
-                read=len(pieces),
-                unknown=int((pieces == tokenizer.unk_id).sum()),
+                read=int(found.lengths.sum()),
+                unknown=int(sum(map(np.sum, is_unknown))),
             )
-            hashes = np.array([hash(tokens) for tokens in words])
-            parts[name] = Part(all_tags(examples), hashes, counts)
+            split[name] = found
+            parts[name] = Part(all_tags(examples), examples.hashes, counts)
     report = data_report(parts, options.max_length)
     say(*report_lines(report))
     return split, report

@@ -1,5 +1,7 @@
 """Labels as a loss wants them, and what each text counts in it."""
 
+import collections
+
 import numpy as np
 
 from pipelines.data.stored import labels_of
@@ -25,7 +27,9 @@ def example_weights(options, examples, labels):
     """float32 (rows,): 1, or the weight of the example's class."""
     if options.problem == "single_label":
         found = labels_of(examples)
-        by_label = weights_by_label(options.class_weights, labels, found)
+        by_label = weights_by_label(
+            options.class_weights, labels, collections.Counter(found)
+        )
         return np.array([by_label[label] for label in found], "float32")
     if options.class_weights is not None:
         raise InputError(

@@ -14,7 +14,7 @@ from pipelines.data.stored import have_pairs
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
 from pipelines.reports.data_report import TokenCounts
-from pipelines.training.batching import predict_rows
+from pipelines.training.batching import predict_all
 from pipelines.training.inputs import Inputs, Rows
 
 # Texts, and characters of them, that the tokenizer takes at once: it makes a
@@ -155,13 +155,8 @@ def row_logits(
     fine_tuned: FineTuned, inputs: Inputs, batch_size: int
 ) -> np.ndarray:
     """Logits (rows, classes) of each row of `Inputs`, text or window."""
-    logits = np.empty((len(inputs), len(fine_tuned.labels)), "float32")
     with Progress("predict", len(inputs)) as progress:
-        for rows, some in predict_rows(
-            fine_tuned.model, inputs, batch_size, progress.add
-        ):
-            logits[rows] = some
-    return logits
+        return predict_all(fine_tuned.model, inputs, batch_size, progress.add)
 
 
 def cut_of(settings: dict) -> windows.Cut | None:

@@ -108,7 +108,7 @@ def train(task, compute=compute_states):
     gold = labels_of(splits.validation)
 
     def score(outputs):
-        outputs = np.stack(outputs) * deviation + mean
+        outputs = outputs * deviation + mean
         owners = inputs["validation"].owners
         outputs = text_logits(outputs, owners, fine_tuned.settings)
         scores = decisions.to_scores(outputs, options.problem)
@@ -135,7 +135,7 @@ def train(task, compute=compute_states):
     kernel, bias = model.logits.get_weights()
     model.logits.set_weights([kernel * deviation, bias * deviation + mean])
     # Known from the best epoch; the model need not run once more.
-    logits = np.stack(best.outputs) * deviation + mean
+    logits = best.outputs * deviation + mean
     owners, scores = inputs["validation"].owners, {}
     if fitted := fit_decisions(fine_tuned, logits, owners, gold, options):
         scores["calibration"] = fitted

@@ -1,9 +1,13 @@
 """What every reader yields, whatever the format it reads."""
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 
 # The splits of a data set.
 PARTS = ("train", "validation", "test")
+# Examples that are held at once: enough to batch by length, few enough for any
+# input to stream.
+CHUNK = 4096
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,3 +54,26 @@ class TaggedExample:
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
     id: str | int | None = None
+
+
+def in_chunks(
+    examples: Iterable[TextExample | TaggedExample], whole_documents: bool
+) -> Iterator[list[TextExample | TaggedExample]]:
+    """Lists of `CHUNK` examples, or of more so as not to cut a document."""
+    chunk = []
+    for example in examples:
+        goes_on = whole_documents and chunk and _is_next(chunk[-1], example)
+        if len(chunk) >= CHUNK and not goes_on:
+            yield chunk
+            chunk = []
+        chunk.append(example)
+    if chunk:
+        yield chunk
+
+
+def _is_next(one, other):
+    """Whether two neighbours are sentences of one document."""
+    document = getattr(one, "document", None)
+    return document is not None and (
+        document == getattr(other, "document", None)
+    )

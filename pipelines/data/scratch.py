@@ -4,7 +4,9 @@ They have no name, stand where Python's `tempfile` puts them (`--cache-dir` or
 `TMPDIR` chooses another disk) and go with the objects that use them.
 """
 
+import array
 import contextlib
+import marshal
 import math
 import os
 import pathlib
@@ -106,6 +108,38 @@ class ScratchArray:
         size = self.dtype.itemsize
         raw = self._scratch.read(start * size, (stop - start) * size)
         return np.frombuffer(raw, self.dtype)
+
+
+class ScratchRecords:
+    """Tuples in a `Scratch`, read back one at a time.
+
+    In memory there are 16 bytes a record: where it stands.
+    """
+
+    def __init__(self):
+        self._scratch = Scratch()
+        self._starts, self._ends = array.array("q"), array.array("q")
+
+    def append(self, record: tuple):
+        """Writes a tuple of strings, numbers, None and such tuples."""
+        self._starts.append(self._scratch.append(marshal.dumps(record)))
+        self._ends.append(self._scratch.size)
+
+    def take(self, rows: np.ndarray) -> "ScratchRecords":
+        """Some of the records, in the same file; to be read alone."""
+        part = object.__new__(ScratchRecords)
+        part._scratch = self._scratch
+        part._starts = np.array(self._starts, "int64")[rows]
+        part._ends = np.array(self._ends, "int64")[rows]
+        return part
+
+    def __len__(self):
+        return len(self._starts)
+
+    def __getitem__(self, row: int) -> tuple:
+        start = int(self._starts[row])
+        raw = self._scratch.read(start, int(self._ends[row]) - start)
+        return marshal.loads(raw)
 
 
 def empty_array(shape: tuple[int, ...]) -> np.ndarray:

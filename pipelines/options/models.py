@@ -72,9 +72,12 @@ class DataOptions:
     skip_unlabelled: bool = _for(
         "classifier", ClassifyOptions, "skip_unlabelled"
     )
+    windows: str = _for("classifier", ClassifyOptions, "windows")
+    stride: int | None = _for("classifier", ClassifyOptions, "stride")
     word: str = _for("tagger", TagOptions, "word")
     tag: str | None = _for("tagger", TagOptions, "tag")
     data_dir: str | None = same_option(ClassifyOptions, "data_dir")
+    cache_dir: str | None = same_option(ClassifyOptions, "cache_dir")
     seed: int = same_option(ClassifyOptions, "seed", help="of the splits")
 
 

@@ -13,9 +13,12 @@ def mistakes(outcome: Outcome | None) -> Iterator[Html]:
     """A warning, and the mistakes as a list.
 
     Args:
-        outcome: what the model answered; None has no mistakes to show.
+        outcome: what the model answered; None where it was not asked.
     """
-    if outcome is None or not outcome.mistakes:
+    if outcome is None:
+        return
+    if not outcome.mistakes:
+        yield paragraph(f"None on the {outcome.part} data.")
         return
     is_numbers = outcome.values is not None
     what = "largest errors" if is_numbers else "worst mistakes"

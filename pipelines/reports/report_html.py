@@ -101,6 +101,8 @@ def _more_figures(metrics, judged):
     for key, name in (("macro_f1", "macro F1"), ("mean_absolute_error",) * 2):
         if key in metrics[judged.part]:
             more[name.replace("_", " ")] = number(metrics[judged.part][key])
+    if report := metrics.get("data"):
+        more[f"{judged.part} rows"] = number(report[judged.part]["rows"])
     more["parameters"] = number(metrics["num_parameters"])
     more["time"] = _duration(metrics["seconds"])
     return more

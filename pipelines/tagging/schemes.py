@@ -50,8 +50,12 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
         InputError: if entity tags are mixed with a few others or of two
             schemes, which is no scheme at all.
     """
-    sequences = [tuple(tags) for tags in sequences]
-    distinct = {tag for tags in sequences for tag in tags} - {OUTSIDE}
+    distinct, inside_starts, begin_starts = set(), 0, 0
+    for tags in sequences:
+        distinct.update(tags)
+        inside_starts += _starts(tags, "I")
+        begin_starts += _starts(tags, "B")
+    distinct.discard(OUTSIDE)
     if not distinct:
         return INNER
     if not _are_entity_tags(distinct):
@@ -72,8 +76,6 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
                 "convert them to IOB2."
             )
         return "BIOES"
-    inside_starts = sum(_starts(tags, "I") for tags in sequences)
-    begin_starts = sum(_starts(tags, "B") for tags in sequences)
     return "IOB1" if inside_starts > begin_starts else "IOB2"
 
 

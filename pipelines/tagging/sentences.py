@@ -1,30 +1,25 @@
 """A tagger and its sentences: windows in, a label for every word out."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from pipelines.classification import metrics
 from pipelines.console import Progress
-from pipelines.data.examples import TaggedExample, TextExample
+from pipelines.data.examples import TaggedExample, TextExample, in_chunks
 from pipelines.data.tagged.punctuation import restore, strip_word
+from pipelines.data.tagged.stored import StoredSentences
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned
-from pipelines.tagging.alignment import (
-    Sentence,
-    Windows,
-    gather,
-    make_windows,
-    split_text,
-    split_words,
-)
+from pipelines.tagging.alignment import Windows, gather, make_windows
 from pipelines.tagging.decoding import crf_transitions
 from pipelines.tagging.entities import (
     choose_labels,
     find_entities,
     word_probabilities,
 )
+from pipelines.tagging.pieces import Sentence, split_text, split_words
 from pipelines.tagging.schemes import (
     INNER,
     OUTSIDE,
@@ -33,7 +28,7 @@ from pipelines.tagging.schemes import (
     is_entity_tag,
     scheme_of_labels,
 )
-from pipelines.training.batching import predict_rows
+from pipelines.training.batching import predict_all
 
 
 def windows_of(
@@ -64,14 +59,14 @@ def predict_pieces(
     windows = windows_of(
         fine_tuned.tokenizer, sentences, fine_tuned.settings, documents
     )
-    with Progress("predict", len(windows.places)) as progress:
-        outputs = predict_rows(
+    with Progress("predict", len(windows.inputs)) as progress:
+        outputs = predict_all(
             fine_tuned.model, windows.inputs, batch_size, progress.add
         )
-        logits = gather(windows, outputs, len(fine_tuned.labels))
-    probabilities = metrics.softmax(logits.astype("float64"))
-    ends = np.cumsum([len(s.pieces) for s in sentences])
-    return np.split(probabilities, ends[:-1])
+    return [
+        metrics.softmax(logits.astype("float64"))
+        for logits in gather(windows, outputs)
+    ]
 
 
 def label_words(
@@ -86,7 +81,7 @@ def label_words(
         For each sentence one label (in the inner scheme) and one score a
         word, always.
     """
-    split = split_words(fine_tuned.tokenizer, sentences)
+    split = list(split_words(fine_tuned.tokenizer, sentences))
     by_piece = predict_pieces(fine_tuned, split, documents, batch_size)
     by_word = [
         word_probabilities(pieces, sentence, "first")
@@ -96,7 +91,7 @@ def label_words(
 
 
 def choose_tags(
-    fine_tuned: FineTuned, by_word: Sequence[np.ndarray]
+    fine_tuned: FineTuned, by_word: Iterable[np.ndarray]
 ) -> list[tuple[list[str], np.ndarray]]:
     """`label_words`, from probabilities (words, labels) by sentence."""
     constrained = fine_tuned.settings["constrained"]
@@ -120,21 +115,28 @@ def choose_tags(
 
 
 def label_examples(
-    fine_tuned: FineTuned, examples: list[TaggedExample], batch_size: int = 32
+    fine_tuned: FineTuned,
+    examples: Sequence[TaggedExample],
+    batch_size: int = 32,
 ) -> list[tuple[list[str], np.ndarray]]:
     """`label_words` of sentences whose inner tags it is compared with.
+
+    They are read in chunks.
 
     Raises:
         InputError: if the model finds entities and the tags are no entities.
     """
     if fine_tuned.settings["scheme"] != PLAIN:
         _check_entity_tags(examples)
-    return label_words(
-        fine_tuned,
-        [example.tokens for example in examples],
-        [example.document for example in examples],
-        batch_size,
-    )
+    results = []
+    for chunk in in_chunks(examples, fine_tuned.settings["document_context"]):
+        results += label_words(
+            fine_tuned,
+            [example.tokens for example in chunk],
+            [example.document for example in chunk],
+            batch_size,
+        )
+    return results
 
 
 def sentence_results(
@@ -179,14 +181,16 @@ def sentence_results(
     return results
 
 
-def to_inner(examples: list[TaggedExample], scheme: str) -> list[TaggedExample]:
+def to_inner(
+    examples: Sequence[TaggedExample], scheme: str
+) -> Sequence[TaggedExample]:
     """Examples with their tags in the inner scheme."""
     if scheme == PLAIN:
         return examples
-    return [
+    return StoredSentences(
         dataclasses.replace(e, tags=tuple(convert(e.tags, scheme, INNER)))
         for e in examples
-    ]
+    )
 
 
 def outer_tags(tags: Sequence[str], scheme: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Trains a tagger on sentences that are cut into pieces already."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import keras
 import numpy as np
@@ -15,16 +15,18 @@ from pipelines.model_folder import FineTuned
 from pipelines.options import TagOptions
 from pipelines.reports.outcome import Outcome
 from pipelines.tagging import schemes
-from pipelines.tagging.alignment import Sentence, Windows, gather, token_rows
+from pipelines.tagging.alignment import Windows, gather, token_rows
 from pipelines.tagging.decoding import crf_transitions
 from pipelines.tagging.entities import choose_labels
 from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.outcome import tag_outcome
+from pipelines.tagging.pieces import Sentence, StoredPieces
 from pipelines.tagging.sentences import (
     choose_tags,
     label_examples,
     windows_of,
 )
+from pipelines.training.inputs import Rows
 from pipelines.training.recipe import Pretrained, make_stages, make_trainer
 from pipelines.training.stages import TrainingData, run_stages
 from pipelines.training.updates import reduction
@@ -35,7 +37,7 @@ def train(
     options: TagOptions,
     start: Pretrained,
     splits: TaggedSplits,
-    pieces: dict[str, list[Sentence]],
+    pieces: dict[str, StoredPieces],
     weights: dict[str, float],
     callbacks: Sequence[keras.callbacks.Callback] = (),
 ):
@@ -61,7 +63,7 @@ def train(
             fine_tuned.tokenizer,
             pieces[name],
             fine_tuned.settings,
-            [e.document for e in getattr(splits, name)],
+            getattr(splits, name).documents,
         )
         for name in ("train", "validation")
     }
@@ -69,19 +71,30 @@ def train(
         model,
         make_stages(options, start.is_random),
         _training_data(
-            windows["train"], splits.train, fine_tuned.labels, weights
+            windows["train"],
+            pieces["train"],
+            splits.train,
+            fine_tuned.labels,
+            weights,
         ),
         windows["validation"].inputs,
         make_trainer(
             options,
             loss=_loss(model, options),
-            score=_scorer(fine_tuned, windows["validation"], splits.validation),
+            score=_scorer(
+                fine_tuned,
+                windows["validation"],
+                pieces["validation"],
+                splits.validation,
+            ),
             monitor="accuracy" if scheme == schemes.PLAIN else "f1",
             callbacks=callbacks,
         ),
     )
     # Known from the best epoch; the model need not run once more.
-    by_word = _by_word(windows["validation"], best.outputs, splits.validation)
+    by_word = _by_word(
+        windows["validation"], best.outputs, pieces["validation"]
+    )
     results = {"validation": choose_tags(fine_tuned, by_word)}
     if splits.test:
         results["test"] = label_examples(
@@ -95,13 +108,13 @@ def train(
     return stages, best, scores, outcome
 
 
-def tag_names(examples: list[TaggedExample]) -> tuple[str, ...]:
+def tag_names(examples: Sequence[TaggedExample]) -> tuple[str, ...]:
     """All tags in a stable order, `O` first."""
     names = order_names(set(all_tags(examples)))
     return tuple(sorted(names, key=lambda name: name != schemes.OUTSIDE))
 
 
-def all_tags(examples):
+def all_tags(examples: Iterable[TaggedExample]) -> Iterator[str]:
     """The tags of all words, one after the other."""
     return itertools.chain.from_iterable(e.tags for e in examples)
 
@@ -117,53 +130,59 @@ def _loss(model, options):
     )
 
 
-def _training_data(windows, examples, labels, weights) -> TrainingData:
+def _training_data(windows, sentences, examples, labels, weights):
     column = {label: i for i, label in enumerate(labels)}
-    tags = list(all_tags(examples))
-    ids = np.array([column[t] for t in tags], "int32")
-    by_word = np.array([weights.get(t, 1.0) for t in tags], "float32")
+    weight_of = np.array([weights.get(label, 1.0) for label in labels])
+
+    def ids():
+        return ([column[tag] for tag in e.tags] for e in examples)
+
+    by_word = (weight_of[some] for some in ids())
     return TrainingData(
         windows.inputs,
-        token_rows(windows, ids, "int32"),
-        token_rows(windows, by_word, "float32"),
+        token_rows(windows, sentences, ids(), "int32"),
+        token_rows(windows, sentences, by_word, "float32"),
     )
 
 
-def _scorer(fine_tuned, windows, examples):
+def _scorer(fine_tuned, windows, sentences, examples):
     """The validation metrics of a tagger, from its outputs by window."""
     labels, settings = fine_tuned.labels, fine_tuned.settings
     gold = [example.tags for example in examples]
     column = {label: i for i, label in enumerate(labels)}
-    ids = np.array([column.get(t, -1) for t in all_tags(examples)], "int64")
-    known = ids >= 0
 
     def score(outputs):
-        words = _by_word(windows, outputs, examples)
         crf = crf_transitions(fine_tuned.model.crf)
         constrained = settings["constrained"]
-        chosen = [choose_labels(w, labels, constrained, crf) for w in words]
-        predicted = [[labels[i] for i in best] for best, _ in chosen]
-        probabilities = np.concatenate([p for _, p in chosen])
-        right = probabilities[known, ids[known]]
-        losses = -np.log(np.maximum(right, 1e-12))
+        predicted, right = [], []
+        for tags, words in zip(
+            gold, _by_word(windows, outputs, sentences), strict=True
+        ):
+            best, found = choose_labels(words, labels, constrained, crf)
+            predicted.append([labels[i] for i in best])
+            ids = np.array([column.get(tag, -1) for tag in tags], "int64")
+            known = np.flatnonzero(ids >= 0)
+            right.append(found[known, ids[known]])
+        losses = -np.log(np.maximum(np.concatenate(right), 1e-12))
         loss = float(losses.sum() / max(1, len(losses)))
         return {"loss": loss, **tag_scores(gold, predicted, settings["scheme"])}
 
     return score
 
 
-def _by_word(windows: Windows, outputs, examples) -> list[np.ndarray]:
+def _by_word(
+    windows: Windows, outputs: Rows, sentences: Iterable[Sentence]
+) -> Iterator[np.ndarray]:
     """Probabilities (words, labels) of each sentence, by first sub-words.
 
     Args:
         windows: of the sentences.
         outputs: logits of each window.
-        examples: the sentences.
+        sentences: as the tokenizer cut them.
     """
-    pairs = [(range(len(outputs)), outputs)]
-    logits = gather(windows, pairs, outputs[0].shape[-1])[windows.is_first]
-    ends = np.cumsum([len(e.tags) for e in examples])
-    return np.split(softmax(logits.astype("float64")), ends[:-1])
+    found = zip(sentences, gather(windows, outputs), strict=True)
+    for sentence, logits in found:
+        yield softmax(logits[sentence.is_first].astype("float64"))
 
 
 def _judge(part, examples, results, scheme) -> tuple[dict, Outcome]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
+from pipelines.data.scratch import empty_array
 from pipelines.training.inputs import Inputs, Rows
 from pipelines.training.sampling import draw_rows
 
@@ -227,6 +228,33 @@ def predict_rows(
         yield rows, np.asarray(outputs)[: len(rows)]
         if progress is not None:
             progress(len(rows))
+
+
+def predict_all(
+    model, inputs: Inputs, batch_size: int, progress=None
+) -> np.ndarray | Rows:
+    """`predict_rows` in the order of the rows, on disk where it is large.
+
+    Returns:
+        An array (rows, ...); or `Rows`, without padding, where the model has
+        an output for each token.
+    """
+    lengths, ends, kept = inputs.lengths, None, None
+    for rows, some in predict_rows(model, inputs, batch_size, progress):
+        if kept is None:
+            shape = (len(inputs), *some.shape[1:])
+            # A row has [CLS] and [SEP]; an axis of 1 is the first token.
+            if some.ndim > 2 and some.shape[1] > 1:
+                ends = np.cumsum(lengths)
+                shape = (int(ends[-1]), *some.shape[2:])
+            kept = empty_array(shape)
+        if ends is None:
+            kept[rows] = some
+            continue
+        for row, padded in zip(rows, some, strict=True):
+            length = lengths[row]
+            kept[ends[row] - length : ends[row]] = padded[:length]
+    return kept if ends is None else Rows(kept, lengths)
 
 
 def _take(column, indices, length):

@@ -4,8 +4,7 @@ import keras
 import numpy as np
 
 from keras_encoder.layers import Dropout
-from pipelines.data.scratch import empty_array
-from pipelines.training.batching import predict_rows
+from pipelines.training.batching import predict_all
 from pipelines.training.inputs import Inputs, Rows
 
 # Rows of states that are worked on at once: a tagger's are too many to copy.
@@ -120,21 +119,8 @@ def compute_states(
         `Inputs` with `states`: an array (rows, 1, hidden) where only the
         first token is read, else `Rows` of (length, hidden).
     """
-    task, cut = below.task, below.cut
-    outputs = predict_rows(below, inputs, batch_size, progress)
-    if _first_token(task, cut):
-        states = empty_array((len(inputs), 1, task.encoder.hidden_dim))
-        for rows, some in outputs:
-            states[rows] = some
-        return Inputs({"states": states}, owners=inputs.owners)
-    lengths = inputs.lengths
-    total = int(lengths.sum())
-    flat = empty_array((total, task.encoder.hidden_dim))
-    ends = np.cumsum(lengths)
-    for rows, some in outputs:
-        for row, padded in zip(rows, some, strict=True):
-            flat[ends[row] - lengths[row] : ends[row]] = padded[: lengths[row]]
-    return Inputs({"states": Rows(flat, lengths)}, owners=inputs.owners)
+    states = predict_all(below, inputs, batch_size, progress)
+    return Inputs({"states": states}, owners=inputs.owners)
 
 
 def kept_values(inputs: Inputs) -> np.ndarray:

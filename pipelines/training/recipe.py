@@ -1,11 +1,11 @@
 """What the recipes share: encoder, stages, class weights, the result."""
 
-import collections
 import csv
 import dataclasses
 import pathlib
 import random
 import time
+from collections.abc import Mapping
 
 import keras
 
@@ -196,7 +196,9 @@ def make_trainer(
 
 
 def weights_by_label(
-    class_weights: str | None, labels: tuple[str, ...], found: list[str]
+    class_weights: str | None,
+    labels: tuple[str, ...],
+    counts: Mapping[str, int],
 ) -> dict[str, float]:
     """The weight of each label in the loss.
 
@@ -205,17 +207,17 @@ def weights_by_label(
             label)) or `LABEL=WEIGHT` pairs parted by commas, in double
             quotes where a label has a comma; labels without a pair have 1.
         labels: all labels.
-        found: the label of each row or word of the training data.
+        counts: rows or words of the training data by label.
     """
     weights = dict.fromkeys(labels, 1.0)
     if class_weights is None:
         return weights
     if class_weights == "balanced":
-        counts = collections.Counter(found)
+        total = sum(counts.values())
         return {
-            label: len(found) / (len(labels) * counts[label])
+            label: total / (len(labels) * counts[label])
             for label in labels
-            if counts[label]
+            if counts.get(label)
         }
     for pair in _pairs(class_weights):
         name, _, value = pair.rpartition("=")

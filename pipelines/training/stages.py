@@ -77,7 +77,7 @@ class Trainer:
     """
 
     loss: keras.losses.Loss
-    score: Callable[[list[np.ndarray]], dict]
+    score: Callable[[np.ndarray | Rows], dict]
     monitor: str
     combine: Callable | None = None
     batch_size: int = 32

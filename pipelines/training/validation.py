@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from pipelines.console import Progress, say
-from pipelines.training.batching import predict_rows
+from pipelines.training.batching import predict_all
 
 
 class Validation(keras.callbacks.Callback):
@@ -50,12 +50,9 @@ class Validation(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.bar.close()
         trained = time.perf_counter() - self.started
-        outputs = [None] * len(self.validation)
-        for rows, some in predict_rows(
+        outputs = predict_all(
             self.part, self.validation, self.trainer.batch_size
-        ):
-            for row, output in zip(rows, some, strict=True):
-                outputs[row] = output
+        )
         # The tables by class come once, at the end of the run.
         scores = {
             name: value

@@ -151,6 +151,15 @@ def test_the_command_takes_files_by_their_names(texts, tokenizer_only, capsys):
     assert found["train"]["rows"] + found["validation"]["rows"] == 5
 
 
+def test_the_command_counts_windows(texts, tokenizer_only, capsys):
+    given = [f"--{name}={path}" for name, path in texts.items()]
+    given += ["--encoder", tokenizer_only, "--max-length", "6"]
+    assert cli.main(["data", *given, "--windows", "mean"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert found["train"]["windows"] == {"rows": 1, "total": 6}
+    assert found["test"]["windows"] == {"rows": 0, "total": 4}
+
+
 def test_the_command_reads_tags(tokenizer_only, tmp_path, capsys):
     path = write_conll(tmp_path / "a.conll", sentences(30))
     given = ["data", path, "--encoder", tokenizer_only, "--max-length", "16"]
@@ -302,7 +311,7 @@ def test_class_weights_name_labels_with_commas(head_only, tmp_path):
     )
     labels = ("a, b=c", "apple", "mango")
     for weights in ('"a, b=c=0.01",apple=2', 'apple=2, "a, b=c"=0.01'):
-        assert weights_by_label(weights, labels, []) == {
+        assert weights_by_label(weights, labels, {}) == {
             "a, b=c": 0.01,
             "apple": 2.0,
             "mango": 1.0,

@@ -7,7 +7,6 @@ import types
 import numpy as np
 import pytest
 
-from pipelines import predict as module
 from pipelines.classification.texts import predict_scores
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
@@ -206,7 +205,7 @@ def test_a_missing_file_is_found_before_the_model_is_read(trained, tmp_path):
 
 
 def test_an_output_file_is_whole_or_absent(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.setattr("pipelines.data.examples.CHUNK", 2)
     output = tmp_path / "out" / "scores.jsonl"
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "sun"}\n' * 5 + "broken\n")

@@ -95,7 +95,7 @@ def test_conll_files_have_their_documents(run, tagger, tmp_path, suffix):
 
 def test_documents_are_read_whole(run, tagger, tmp_path, monkeypatch):
     """However few sentences are held at once."""
-    monkeypatch.setattr(module, "CHUNK", 1)
+    monkeypatch.setattr("pipelines.data.examples.CHUNK", 1)
     results = run(input=json_lines(tmp_path / "in.jsonl", DOCUMENTS))
     same_scores(results, scores_of(tagger, NUMBERS))
 

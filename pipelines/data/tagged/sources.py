@@ -4,7 +4,9 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from pipelines.data.class_folders import visible_entries
 from pipelines.data.examples import PARTS, TaggedExample
@@ -14,6 +16,7 @@ from pipelines.data.python_rows import is_from_python, source_name
 from pipelines.data.tagged.reading import PUNCTUATION, TAG_SUFFIXES, read_tagged
 from pipelines.data.tagged.spans import SpanReport
 from pipelines.data.tagged.splits import split_documents, splits_by_document
+from pipelines.data.tagged.stored import StoredSentences
 from pipelines.data.tfds import tfds_splits
 from pipelines.errors import InputError
 
@@ -30,9 +33,9 @@ class TaggedSplits:
         notes: lines that tell how the data were split and what was changed.
     """
 
-    train: list[TaggedExample]
-    validation: list[TaggedExample]
-    test: list[TaggedExample]
+    train: StoredSentences
+    validation: StoredSentences
+    test: StoredSentences
     notes: list[str]
 
 
@@ -86,9 +89,9 @@ def load_tagged_splits(
     read = functools.partial(
         read_tagged, word=word, tag=tag, data_dir=data_dir, report=report
     )
-    splits = {name: [] for name in PARTS}
+    splits = {name: StoredSentences() for name in PARTS}
     for name in [split for split in PARTS if split in sources]:
-        splits[name] = _read_all(sources[name], read)
+        splits[name] = StoredSentences(_read_all(sources[name], read))
     if report != SpanReport():
         notes.append(str(report))
     _split_off(
@@ -146,19 +149,19 @@ def _files(folder) -> dict[str, pathlib.Path]:
     return named or files
 
 
-def _read_all(sources: Sequence, read) -> list[TaggedExample]:
+def _read_all(sources: Sequence, read) -> Iterator[TaggedExample]:
     """Reads sources one after the other; documents are numbered on."""
-    examples = []
     first = 0
     for source in sources:
+        following = first
         for example in read(source):
             if first:
                 example = dataclasses.replace(
                     example, document=first + example.document
                 )
-            examples.append(example)
-        first = examples[-1].document + 1 if examples else 0
-    return examples
+            following = example.document + 1
+            yield example
+        first = following
 
 
 def _split_off(splits, undivided, seed, notes):
@@ -182,7 +185,7 @@ def _split_off(splits, undivided, seed, notes):
 
 def _counts(name, examples):
     words = sum(len(example.tokens) for example in examples)
-    documents = len({example.document for example in examples})
+    documents = len(np.unique(examples.documents))
     return (
         f"{name}: {len(examples)} sentences, {words} words, {documents} "
         "documents"

@@ -1,12 +1,11 @@
 """Training, validation and test parts of tagged data, whole documents each."""
 
-import collections
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
 from pipelines.data.examples import TaggedExample
+from pipelines.data.tagged.stored import StoredSentences
 from pipelines.errors import InputError
 
 # Below this many documents a part of 10 % would not be 10 %.
@@ -15,7 +14,7 @@ _FEWEST_DOCUMENTS = 10
 
 def split_documents(
     examples: Sequence[TaggedExample], shares: Sequence[float], seed: int
-) -> list[list[TaggedExample]]:
+) -> list[StoredSentences]:
     """Splits off one part a share, and returns the rest followed by them.
 
     Documents are drawn at random, the same for the same seed, and stay whole.
@@ -35,12 +34,11 @@ def split_documents(
     """
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, found {seed}.")
+    if not isinstance(examples, StoredSentences):
+        examples = StoredSentences(examples)
     if not splits_by_document(examples):
-        examples = [
-            dataclasses.replace(example, document=i)
-            for i, example in enumerate(examples)
-        ]
-    documents = sorted({example.document for example in examples})
+        examples = examples.each_alone()
+    documents, numbers = np.unique(examples.documents, return_inverse=True)
     if len(documents) <= len(shares):
         raise InputError(
             f"{examples[0].where if examples else 'data'}: expected at least "
@@ -48,19 +46,18 @@ def split_documents(
             "give more, or separate files (--train, --validation, --test)."
         )
     order = np.random.default_rng(seed).permutation(len(documents))
-    part_of = {}
+    part_of = np.zeros(len(documents), "int64")
     position = 0
     for part, share in enumerate(shares, start=1):
         size = max(1, round(share * len(documents)))
-        for i in order[position : position + size]:
-            part_of[documents[i]] = part
+        part_of[order[position : position + size]] = part
         position += size
-    parts = collections.defaultdict(list)
-    for example in examples:
-        parts[part_of.get(example.document, 0)].append(example)
-    return [parts[part] for part in range(len(shares) + 1)]
+    return [
+        examples.take(np.flatnonzero(part_of[numbers] == part))
+        for part in range(len(shares) + 1)
+    ]
 
 
-def splits_by_document(examples: Sequence[TaggedExample]) -> bool:
+def splits_by_document(examples: StoredSentences) -> bool:
     """Tells whether there are enough documents to keep them whole."""
-    return len({e.document for e in examples}) >= _FEWEST_DOCUMENTS
+    return len(np.unique(examples.documents)) >= _FEWEST_DOCUMENTS

@@ -6,7 +6,7 @@ import numpy as np
 
 from pipelines.classification import decisions
 from pipelines.classification.outcome import text_outcome
-from pipelines.data.examples import TaggedExample, TextExample
+from pipelines.data.examples import PARTS, TaggedExample, TextExample
 from pipelines.options import ClassifyOptions, PretrainOptions, TagOptions
 from pipelines.reports.data_report import Part, TokenCounts, data_report
 from pipelines.reports.outcome import Outcome
@@ -56,10 +56,10 @@ def stage(name, epochs, loss=1.0, **scores):
 
 
 def counted(labels, rows):
-    """A data report of one split; lengths are made up."""
+    """A data report of splits that are alike; lengths are made up."""
     tokens = TokenCounts(np.arange(3, 3 + rows), 2, 10 * rows, 1)
     part = Part(labels, np.arange(rows), tokens)
-    return data_report({"train": part, "test": part}, 16)
+    return data_report(dict.fromkeys(PARTS, part), 16)
 
 
 def classified(

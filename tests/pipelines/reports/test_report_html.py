@@ -9,6 +9,7 @@ import xml.etree.ElementTree
 import numpy as np
 import pytest
 
+from pipelines.data.examples import PARTS
 from pipelines.reports.report_html import report_page
 from pipelines.tagging.schemes import PLAIN
 from tests.pipelines.reports.runs import (
@@ -145,6 +146,8 @@ def test_the_verdict_comes_first(words):
     assert f"{accuracy:.4f}" in first
     assert "0.3333" in first
     assert "time 75 s" in first
+    rows = run.metrics["data"]["test"]["rows"]
+    assert f"test rows {rows}" in first
 
 
 def test_each_part_of_the_run_is_told(words):
@@ -204,6 +207,13 @@ def test_without_an_outcome_there_are_no_mistakes():
     assert "Calibration" not in text
 
 
+def test_a_run_without_mistakes_says_so():
+    run = classified()
+    outcome = dataclasses.replace(run.outcome, mistakes=[])
+    text = report_page(run.metrics, run.settings, run.options, outcome)
+    assert "Worst mistakes None on the test data." in Page(text).words
+
+
 def test_a_wrong_word_is_marked_in_its_sentence():
     page = report_page(*arguments(tagged()))
     words = " ".join(f"<bdi>{w}</bdi>" for w in ("Ines", "met", "Anna"))
@@ -255,7 +265,7 @@ def test_a_curve_over_the_data_is_drawn():
 def test_leaks_are_told():
     run = classified()
     assert "Leak:" in report_page(*arguments(run))
-    for part in ("train", "test"):
+    for part in PARTS:
         run.metrics["data"][part]["also_in"] = {}
     assert "Leak:" not in report_page(*arguments(run))
 

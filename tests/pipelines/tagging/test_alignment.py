@@ -1,18 +1,15 @@
 """Every word one label, every piece in one window, whatever the words."""
 
+import itertools
+
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from keras_encoder.tokenizer import Tokenizer
-from pipelines.tagging.alignment import (
-    gather,
-    make_windows,
-    split_text,
-    split_words,
-    token_rows,
-)
+from pipelines.tagging.alignment import gather, make_windows, token_rows
+from pipelines.tagging.pieces import StoredPieces, split_text, split_words
 from pipelines.training.batching import choose_lengths
 from tests.pipelines.tiny import vocabulary
 
@@ -44,15 +41,31 @@ SENTENCES = st.lists(st.lists(WORDS, max_size=30), max_size=4)
 GIVEN = hypothesis.settings(max_examples=30, deadline=None)
 
 
+def split(sentences):
+    return list(split_words(TOKENIZER, sentences))
+
+
 def windows_of(sentences, max_length=12, stride=None, documents=None):
-    split = split_words(TOKENIZER, sentences)
-    return make_windows(TOKENIZER, split, max_length, stride, documents)
+    return make_windows(
+        TOKENIZER, split(sentences), max_length, stride, documents
+    )
 
 
 def ids_of(windows):
     """Token ids of each window."""
     ids = windows.inputs.columns["token_ids"]
     return [ids[i] for i in range(len(ids))]
+
+
+def places_of(windows):
+    """(positions that count, the pieces that they are) of each window."""
+    firsts = np.cumsum(windows.counts) - windows.counts
+    return [
+        (start + np.arange(count), first + np.arange(count))
+        for start, count, first in zip(
+            windows.starts, windows.counts, firsts, strict=True
+        )
+    ]
 
 
 def texts_of(windows):
@@ -66,9 +79,7 @@ def texts_of(windows):
 @hypothesis.given(SENTENCES)
 @GIVEN
 def test_every_word_has_a_piece(sentences):
-    for words, sentence in zip(
-        sentences, split_words(TOKENIZER, sentences), strict=True
-    ):
+    for words, sentence in zip(sentences, split(sentences), strict=True):
         assert sentence.num_words == len(words)
         assert sorted(set(sentence.words.tolist())) == list(range(len(words)))
         assert (np.diff(sentence.words) >= 0).all()
@@ -79,17 +90,15 @@ def test_every_word_has_a_piece(sentences):
 @GIVEN
 def test_words_keep_their_own_pieces(sentences):
     """Whatever stands before a word, its pieces are those it has alone."""
-    for words, sentence in zip(
-        sentences, split_words(TOKENIZER, sentences), strict=True
-    ):
+    for words, sentence in zip(sentences, split(sentences), strict=True):
         for number, word in enumerate(words):
-            alone = split_words(TOKENIZER, [[word]])[0].pieces
+            alone = split([[word]])[0].pieces
             found = sentence.pieces[sentence.words == number]
             assert found.tolist() == alone.tolist()
 
 
 def test_a_word_that_the_tokenizer_drops_is_the_unknown_token():
-    sentence = split_words(TOKENIZER, [["\u200b", "the", ""]])[0]
+    sentence = split([["\u200b", "the", ""]])[0]
     unknown = TOKENIZER.unk_id
     the = TOKENIZER.backend.token_to_id("the")
     assert sentence.pieces.tolist() == [unknown, the, unknown]
@@ -106,23 +115,17 @@ def test_every_piece_counts_in_one_window(
     documents = [0] * len(sentences) if context else None
     windows = windows_of(sentences, max_length, stride, documents)
     pieces = np.concatenate(
-        [
-            np.zeros(0, int),
-            *(s.pieces for s in split_words(TOKENIZER, sentences)),
-        ]
+        [np.zeros(0, int), *(s.pieces for s in split(sentences))]
     )
-    targets = np.concatenate([np.zeros(0, int), *windows.targets])
-    assert sorted(targets.tolist()) == list(range(len(pieces)))
-    assert windows.num_pieces == len(pieces)
-    assert windows.is_first.sum() == sum(map(len, sentences))
-    for ids, places, some in zip(
-        ids_of(windows), windows.places, windows.targets, strict=True
+    assert windows.counts.sum() == len(pieces)
+    assert windows.by_sentence.sum() == len(windows.counts)
+    for ids, (positions, some) in zip(
+        ids_of(windows), places_of(windows), strict=True
     ):
         assert len(ids) <= max_length
-        assert ids[places].tolist() == pieces[some].tolist()
-        specials = {places_of: ids[places_of] for places_of in (0, -1)}
-        assert list(specials.values()) == [2, 3]
-        assert not {0, len(ids) - 1} & set(places.tolist())
+        assert ids[positions].tolist() == pieces[some].tolist()
+        assert [ids[0], ids[-1]] == [2, 3]
+        assert not {0, len(ids) - 1} & set(positions.tolist())
 
 
 @hypothesis.given(
@@ -135,12 +138,14 @@ def test_every_word_is_read_where_it_has_most_context(
     hypothesis.assume(stride is None or stride < max_length - 2)
     windows = windows_of([["the"] * count], max_length, stride)
     spans = []
-    for ids, places, pieces in zip(
-        ids_of(windows), windows.places, windows.targets, strict=True
+    for ids, (positions, pieces) in zip(
+        ids_of(windows), places_of(windows), strict=True
     ):
-        start = pieces[0] - places[0] + 1 if len(pieces) else None
+        start = pieces[0] - positions[0] + 1 if len(pieces) else None
         spans.append((start, len(ids) - 2))
-    for (start, length), pieces in zip(spans, windows.targets, strict=True):
+    for (start, length), (_, pieces) in zip(
+        spans, places_of(windows), strict=True
+    ):
         for piece in pieces:
             own = margin(piece, start, length, count)
             for other, size in spans:
@@ -159,16 +164,15 @@ def margin(piece, start, length, total):
 def test_windows_of_a_cut_sentence_start_at_a_word():
     words = ["ab", "cde", "f", "gh", "ijk", "l"] * 8
     windows = windows_of([words], max_length=12)
-    assert len(windows.places) > 3
+    assert len(windows.inputs) > 3
     for tokens in texts_of(windows):
         assert not tokens[0].startswith("##")
 
 
 def test_no_sentences_and_no_words():
     assert len(windows_of([]).inputs) == 0
-    assert windows_of([]).num_pieces == 0
-    empty = windows_of([[], ["the"], []])
-    assert [len(places) for places in empty.places] == [0, 1, 0]
+    assert list(gather(windows_of([]), [])) == []
+    assert windows_of([[], ["the"], []]).counts.tolist() == [0, 1, 0]
 
 
 def test_no_window_is_padded_beyond_what_the_model_reads():
@@ -187,15 +191,9 @@ def test_outputs_come_back_to_their_pieces(sentences, max_length):
         np.pad(ids[:, None].astype("float32"), [(0, 3), (0, 0)])
         for ids in ids_of(windows)
     ]
-    # In any order, as batches of similar length come.
-    pairs = [([i], [outputs[i]]) for i in reversed(range(len(outputs)))]
-    found = gather(windows, pairs, 1)
-    expected = [
-        piece
-        for sentence in split_words(TOKENIZER, sentences)
-        for piece in sentence.pieces
-    ]
-    assert found[:, 0].tolist() == expected
+    found = list(gather(windows, outputs))
+    for sentence, values in zip(split(sentences), found, strict=True):
+        assert values[:, 0].tolist() == sentence.pieces.tolist()
 
 
 @hypothesis.given(SENTENCES, st.integers(3, 14), st.booleans())
@@ -205,16 +203,16 @@ def test_values_stand_on_first_pieces_and_nowhere_else(
 ):
     documents = [0] * len(sentences) if context else None
     windows = windows_of(sentences, max_length, documents=documents)
-    values = np.arange(1, 1 + sum(map(len, sentences)))
-    rows = token_rows(windows, values, "int32")
-    assert sorted(rows.values[rows.values > 0].tolist()) == values.tolist()
-    by_piece = gather(
-        windows,
-        [([i], [rows[i][:, None]]) for i in range(len(rows))],
-        1,
-    )[:, 0]
-    assert by_piece[windows.is_first].tolist() == values.tolist()
-    assert not by_piece[~windows.is_first].any()
+    ends = np.cumsum([0, *map(len, sentences)])
+    values = [np.arange(a, b) + 1 for a, b in itertools.pairwise(ends)]
+    pieces = StoredPieces(split(sentences))
+    rows = token_rows(windows, pieces, values, "int32")
+    everything = rows.values[:]
+    assert sorted(everything[everything > 0]) == list(range(1, ends[-1] + 1))
+    found = gather(windows, [rows[i][:, None] for i in range(len(rows))])
+    for sentence, own, some in zip(pieces, values, found, strict=True):
+        assert some[sentence.is_first, 0].tolist() == own.tolist()
+        assert not some[~sentence.is_first].any()
 
 
 def test_context_never_crosses_a_document():
@@ -235,11 +233,8 @@ def test_context_is_what_stands_beside_the_sentence():
         list("cdefgh"),
         list("efghij"),
     ]
-    assert [p.tolist() for p in windows.places] == [
-        [1, 2, 3, 4],
-        [3, 4],
-        [3, 4, 5, 6],
-    ]
+    assert windows.starts.tolist() == [1, 3, 3]
+    assert windows.counts.tolist() == [4, 2, 4]
 
 
 def test_one_side_takes_the_room_that_the_other_leaves():
@@ -296,6 +291,19 @@ def test_offsets_lie_in_the_text_in_order(text):
     assert sorted(set(sentence.words.tolist())) == list(
         range(sentence.num_words)
     )
+
+
+def test_stored_pieces_are_like_a_list():
+    words = [["the", "zqx."], [], ["\u200b"]]
+    stored, expected = StoredPieces(split(words)), split(words)
+    assert stored.lengths.tolist() == [len(s.pieces) for s in expected]
+    for one, other in zip(
+        (*stored, *stored[1:]), (*expected, *expected[1:]), strict=True
+    ):
+        assert one.pieces.tolist() == other.pieces.tolist()
+        assert one.words.tolist() == other.words.tolist()
+    with pytest.raises(IndexError):
+        stored[3]
 
 
 def test_no_texts():

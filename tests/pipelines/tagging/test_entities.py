@@ -13,8 +13,8 @@ from keras_encoder.checkpoints.save_heads import save_head
 from keras_encoder.tokenizer import Tokenizer
 from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.model_folder import read_model_folder
-from pipelines.tagging.alignment import split_text
 from pipelines.tagging.entities import choose_labels, find_entities
+from pipelines.tagging.pieces import split_text
 from pipelines.tagging.schemes import count_irregular
 from pipelines.tagging.sentences import (
     label_words,

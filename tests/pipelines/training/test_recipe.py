@@ -17,12 +17,12 @@ def test_a_random_encoder_has_nothing_to_adapt_to():
 
 
 def test_balanced_weights_give_every_class_the_same_say():
-    found = weights_by_label("balanced", ("a", "b"), ["a", "a", "a", "b"])
+    found = weights_by_label("balanced", ("a", "b"), {"a": 3, "b": 1})
     assert found == {"a": 4 / (2 * 3), "b": 4 / (2 * 1)}
 
 
 def test_given_weights_are_taken_and_others_are_one():
-    found = weights_by_label("b = 3 ,x=y=0.5", ("a", "b", "x=y"), [])
+    found = weights_by_label("b = 3 ,x=y=0.5", ("a", "b", "x=y"), {})
     assert found == {"a": 1.0, "b": 3.0, "x=y": 0.5}
 
 

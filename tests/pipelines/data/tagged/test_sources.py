@@ -136,7 +136,7 @@ def test_shards_do_not_share_documents(write, tmp_path):
     write("train-2.bio", TWENTY)
     write("test.bio", "a O\n")
     splits = load_tagged_splits(str(tmp_path))
-    documents = {e.document for e in splits.train + splits.validation}
+    documents = {*splits.train.documents, *splits.validation.documents}
     assert len(documents) == 40
 
 
