@@ -90,7 +90,7 @@ def _classify(options, callbacks):
     inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
     task = Task(fine_tuned, options, start, splits, weights, inputs, callbacks)
     found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
-    found["data"] = report
+    found |= {"data": report, "load_seconds": start.load_seconds}
     if shares:
         stages, best, scores, outcome = train_curve(task, shares)
     else:

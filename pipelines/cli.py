@@ -9,6 +9,7 @@ import pathlib
 import signal
 import sys
 import threading
+import time
 
 from pipelines import options as recipe_options
 from pipelines.arguments import (
@@ -21,6 +22,7 @@ from pipelines.arguments import (
 from pipelines.data.examples import PARTS
 from pipelines.data.layouts import split_of
 from pipelines.errors import InputError, RunFailed
+from pipelines.options.fields import check_sources
 
 # Command -> (module with a function of that name, its options). The module
 # is imported when the command runs: it brings the backend.
@@ -115,9 +117,12 @@ def run(command: str, options) -> None:
     )
     from pipelines.console import say
 
+    check_sources(options)
     choose_backend()
     keep_freed_memory()
-    say(import_keras())
+    started = time.perf_counter()
+    backend = import_keras()
+    say(f"{backend}, started in {time.perf_counter() - started:.1f} s")
     module, _ = COMMANDS[command]
     getattr(importlib.import_module(module), command)(options)
 

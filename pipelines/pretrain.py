@@ -38,8 +38,8 @@ from pipelines.pretraining.sentence_rows import tokenise_documents
 from pipelines.pretraining.vocabulary import train_vocabulary
 from pipelines.training.best_state import BestState
 from pipelines.training.callbacks import log_callbacks
+from pipelines.training.freezing import count_parameters
 from pipelines.training.recipe import finish, load_start
-from pipelines.training.stages import count_parameters
 from pipelines.training.updates import in_updates, reduction
 
 RATE_FROM_RANDOM, RATE_FROM_CHECKPOINT = 1e-3, 5e-5
@@ -83,6 +83,7 @@ def pretrain(
     rate = _rate(options, start.is_random)
     record, best = _train(model, batches, watched, options, rate, callbacks)
     found = {
+        "load_seconds": start.load_seconds,
         "rows": {
             "train": len(batches.rows.inputs),
             "validation": len(watched.rows.inputs),

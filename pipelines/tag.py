@@ -106,7 +106,12 @@ def _tag(options, callbacks):
     stages, best, scores, outcome = train(
         fine_tuned, options, start, splits, pieces, weights, callbacks
     )
-    found = {"scheme": scheme, "data": report, **scores}
+    found = {
+        "scheme": scheme,
+        "data": report,
+        "load_seconds": start.load_seconds,
+        **scores,
+    }
     metrics = finish(
         output, fine_tuned, options, stages, best, found, started, outcome
     )

@@ -127,10 +127,10 @@ def train(task, compute=compute_states):
             combine=functools.partial(
                 combine, how=options.windows, problem=options.problem
             ),
+            compute=compute,
             callbacks=task.callbacks,
         ),
         start.pooler_is_random,
-        compute,
     )
     kernel, bias = model.logits.get_weights()
     model.logits.set_weights([kernel * deviation, bias * deviation + mean])

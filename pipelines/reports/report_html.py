@@ -230,7 +230,8 @@ def _confusions(scores):
 
 
 def _time(metrics):
-    rows, spent = [], 0.0
+    spent = metrics["load_seconds"]
+    rows = [("loading the encoder", _seconds(spent))]
     for stage in metrics["stages"]:
         spent += stage["seconds"]
         rows.append(
@@ -238,14 +239,24 @@ def _time(metrics):
                 f"stage {stage['name']}",
                 _seconds(stage["seconds"]),
                 _seconds(stage.get("feature_seconds")),
+                _seconds(stage.get("compile_seconds")),
+                _share(stage.get("input_share")),
                 f"{stage['padding_share']:.1%}",
                 ", ".join(map(str, stage["shapes"] or ())) or "–",
             )
         )
     rest = metrics["seconds"] - spent
-    rows.append(("reading, loading, scoring", _seconds(rest)))
+    rows.append(("reading, scoring", _seconds(rest)))
     rows.append(("the whole run", _seconds(metrics["seconds"])))
-    header = ["", "seconds", "of these, frozen part", "padding", "lengths"]
+    header = [
+        "",
+        "seconds",
+        "of these, frozen part",
+        "compiling",
+        "reading a batch, of a step",
+        "padding",
+        "lengths",
+    ]
     yield table(header, rows, words=["lengths"])
 
 
@@ -268,6 +279,10 @@ def _repeat(metrics, options):
 
 def _seconds(value):
     return "–" if value is None else f"{value:,.1f}"
+
+
+def _share(value):
+    return "–" if value is None else f"{value:.1%}"
 
 
 def _duration(seconds):

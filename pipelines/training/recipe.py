@@ -22,6 +22,7 @@ from pipelines.model_folder import FineTuned, write_model_folder
 from pipelines.options import FineTuneOptions, RunOptions
 from pipelines.reports.outcome import Outcome
 from pipelines.training.best_state import BestState
+from pipelines.training.features import compute_states
 from pipelines.training.stages import Stage, Trainer
 
 # A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
@@ -42,12 +43,14 @@ class Pretrained:
         tokenizer: `Tokenizer`.
         is_random: whether nothing was loaded.
         pooler_is_random: whether the checkpoint had no pooler.
+        load_seconds: what loading took.
     """
 
     encoder: object
     tokenizer: Tokenizer
     is_random: bool
     pooler_is_random: bool
+    load_seconds: float
 
 
 def load_pretrained(options: FineTuneOptions) -> Pretrained:
@@ -77,6 +80,7 @@ def load_start(
         **overrides: more arguments of `Encoder`.
     """
     _set_seed(options.seed)
+    started = time.perf_counter()
     overrides["dtype"] = POLICIES[options.precision]
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
@@ -101,6 +105,7 @@ def load_start(
         own or tokenizer,
         not report.matched,
         report.pooler_is_random,
+        round(time.perf_counter() - started, 2),
     )
 
 
@@ -173,13 +178,14 @@ def make_trainer(
     score,
     monitor,
     combine=None,
+    compute=compute_states,
     callbacks=(),
 ) -> Trainer:
     """What the stages share: the options' values and the recipe's own parts.
 
     Args:
         options: of the recipe.
-        loss, score, monitor, combine, callbacks: as in `Trainer`.
+        loss, score, monitor, combine, compute, callbacks: as in `Trainer`.
     """
     return Trainer(
         loss=loss,
@@ -191,6 +197,7 @@ def make_trainer(
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
         seed=options.seed,
+        compute=compute,
         callbacks=callbacks,
     )
 

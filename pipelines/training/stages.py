@@ -1,8 +1,7 @@
-"""Freeze, adapt, unfreeze: the one place that changes `trainable`."""
+"""Freeze, adapt, unfreeze: the stages of a run, one after the other."""
 
 import dataclasses
 import time
-import zlib
 from collections.abc import Callable, Sequence
 
 import keras
@@ -22,7 +21,14 @@ from pipelines.training.features import (
     head_features,
     kept_values,
 )
+from pipelines.training.freezing import (
+    count_parameters,
+    frozen_stay,
+    set_trainable,
+    unfreeze,
+)
 from pipelines.training.inputs import Inputs, Rows
+from pipelines.training.step_times import StepTimes
 from pipelines.training.updates import in_updates
 from pipelines.training.validation import Validation
 from pipelines.training.windows import Combined, WindowBatches
@@ -71,6 +77,8 @@ class Trainer:
             windows.
         weight_decay, clip_norm: as in `make_optimizer`.
         seed: of the shuffling.
+        compute: in place of `compute_states`, where something is known
+            already. What it returns is overwritten.
         callbacks: more Keras callbacks. Each stage is a `fit` of its own, of
             another model; its epochs go on counting, and its logs have the
             metrics of the validation data as `val_...`.
@@ -85,6 +93,7 @@ class Trainer:
     weight_decay: float = 0.01
     clip_norm: float = 1.0
     seed: int = 42
+    compute: Callable = compute_states
     callbacks: Sequence[keras.callbacks.Callback] = ()
 
 
@@ -109,7 +118,6 @@ def run_stages(
     validation: Inputs,
     trainer: Trainer,
     pooler_is_random: bool = False,
-    compute: Callable = compute_states,
 ) -> tuple[list[dict], BestState]:
     """Trains a task model through the stages and leaves it at its best.
 
@@ -120,8 +128,6 @@ def run_stages(
         validation: inputs of the validation data.
         trainer: what the stages share.
         pooler_is_random: the checkpoint had no pooler: never freeze it.
-        compute: in place of `compute_states`, where something is known
-            already. What it returns is overwritten.
 
     Returns:
         A record of each stage (for `metrics.json`) and the best state.
@@ -132,19 +138,18 @@ def run_stages(
             continue
         set_trainable(task, stage.blocks, pooler_is_random)
         done = sum(record["epochs"] for record in records)
-        records.append(
-            _run_stage(
+        with frozen_stay(task, stage.name):
+            record = _run_stage(
                 task,
                 stage,
-                number,
+                trainer.seed + number,
                 done,
                 data,
                 validation,
                 trainer,
                 best,
-                compute,
             )
-        )
+        records.append(record)
     unfreeze(task)
     if best.stage is None:
         raise RunFailed(
@@ -154,66 +159,20 @@ def run_stages(
     return records, best
 
 
-def set_trainable(task, blocks: int | None, pooler_is_random: bool = False):
-    """Freezes all but the head and the top `blocks` blocks (None: nothing).
-
-    The pooler belongs to the encoder and is frozen with its last block,
-    unless its weights are random.
-    """
-    unfreeze(task)
-    encoder = task.encoder
-    if not task.reads_first_token:
-        encoder.pooler.trainable = False  # a tagger never runs it
-    if blocks is None:
-        return
-    if blocks > encoder.num_layers:
-        raise ValueError(
-            f"`blocks` must be at most {encoder.num_layers}, the blocks of "
-            f"the encoder. Received: blocks={blocks}"
-        )
-    frozen = encoder.num_layers - blocks
-    encoder.embeddings.trainable = False
-    for block in encoder.blocks[:frozen]:
-        block.trainable = False
-    if blocks == 0:
-        encoder.pooler.trainable = pooler_is_random and task.reads_first_token
-        if encoder.final_norm is not None:
-            encoder.final_norm.trainable = False
-
-
-def unfreeze(model):
-    """Makes every weight of a model trainable.
-
-    On TensorFlow an attribute that already has a value is not set again, so
-    `trainable = True` would stop at the first layer that is trainable itself,
-    whatever is frozen below it.
-    """
-    model.trainable = False
-    model.trainable = True
-
-
-def count_parameters(variables) -> int:
-    """Number of scalars in a list of variables."""
-    return int(sum(np.prod(v.shape) for v in variables))
-
-
 def _run_stage(
-    task, stage, number, done, data, validation, trainer, best, compute
+    task, stage, seed, done, data, validation, trainer, best
 ) -> dict:
     started = time.perf_counter()
-    frozen = {v.path: _digest(v) for v in task.non_trainable_weights}
     trainable = count_parameters(task.trainable_weights)
     say(
         f"Stage {stage.name}: {trainable:,} of "
         f"{count_parameters(task.weights):,} parameters train, "
         f"up to {stage.epochs} epochs at {stage.learning_rate:g}"
     )
-    part, data, validation = _prepare(
-        task, stage, data, validation, trainer, compute
-    )
+    part, data, validation = _prepare(task, stage, data, validation, trainer)
     prepared = time.perf_counter() - started
     best.keep(part)
-    batches = _make_batches(data, trainer, trainer.seed + number)
+    batches = _make_batches(data, trainer, seed)
     fitted, fed = part, batches
     if data.inputs.owners is not None:
         fitted = Combined(part, trainer.combine)
@@ -223,18 +182,18 @@ def _run_stage(
     _compile(fitted, stage, len(fed), steps, task, trainer)
     # Scores the windows one by one; whoever scores them combines them.
     watch = Validation(part, stage, done, validation, trainer, best)
+    times = StepTimes(batches)
     fitted.fit(
         fed,
         initial_epoch=done,
         epochs=done + stage.epochs,
         shuffle=False,  # `Batches` does, and knows the right order
         verbose=0,
-        callbacks=[watch, *trainer.callbacks],
+        callbacks=[times, watch, *trainer.callbacks],
     )
     best.restore(part)
     if isinstance(part, StandardisedHead):
         part.fold()
-    _check_frozen(task, frozen, stage)
     return {
         "name": stage.name,
         "trainable_parameters": trainable,
@@ -242,6 +201,8 @@ def _run_stage(
         "learning_rate": stage.learning_rate,
         "seconds": round(time.perf_counter() - started, 2),
         "feature_seconds": round(prepared, 2),
+        "compile_seconds": round(times.compile_seconds(), 2),
+        "input_share": round(times.input_share(), 4),
         "padding_share": round(batches.padding_share, 4),
         "shapes": batches.shapes,
         "history": watch.history,
@@ -251,7 +212,7 @@ def _run_stage(
     }
 
 
-def _prepare(task, stage, data, validation, trainer, compute):
+def _prepare(task, stage, data, validation, trainer):
     """The part of the model to train, with its data and validation inputs."""
     if stage.blocks is None:
         return task, data, validation
@@ -260,7 +221,7 @@ def _prepare(task, stage, data, validation, trainer, compute):
     rows = len(data.inputs) + len(validation)
     with Progress(f"{stage.name}: frozen part, once", rows) as progress:
         inputs, validation = (
-            compute(below, some, trainer.batch_size, progress.add)
+            trainer.compute(below, some, trainer.batch_size, progress.add)
             for some in (data.inputs, validation)
         )
     kept = where_kept([kept_values(some) for some in (inputs, validation)])
@@ -309,15 +270,3 @@ def _compile(part, stage, steps, steps_per_update, task, trainer):
         scale_loss=task.encoder.dtype_policy.name == "mixed_float16",
     )
     part.compile(optimizer=optimizer, loss=trainer.loss)
-
-
-def _digest(variable) -> int:
-    return zlib.crc32(np.ascontiguousarray(variable.numpy()).view("uint8"))
-
-
-def _check_frozen(task, digests, stage):
-    for variable in task.non_trainable_weights:
-        if _digest(variable) != digests[variable.path]:
-            raise RuntimeError(
-                f"Stage {stage.name} changed the frozen {variable.path}."
-            )

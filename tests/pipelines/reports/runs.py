@@ -48,6 +48,8 @@ def stage(name, epochs, loss=1.0, **scores):
         "learning_rate": 1e-3,
         "seconds": 3.21,
         "feature_seconds": 1.5,
+        "compile_seconds": 0.25,
+        "input_share": 0.011,
         "padding_share": 0.125,
         "shapes": [16, 32],
         "history": history,
@@ -103,6 +105,7 @@ def classified(
         "validation": found,
         part: found,
         "seconds": 75.0,
+        "load_seconds": 1.25,
     }
     outcome = text_outcome(part, examples, scores, labels, settings)
     options = ClassifyOptions(data="some/folder/data.csv")
@@ -140,6 +143,7 @@ def tagged(words=("Ines", "met", "Anna", "Lee"), types=("PER",), scheme="IOB2"):
         "validation": scores,
         "test": scores,
         "seconds": 5.0,
+        "load_seconds": 0.5,
     }
     outcome = tag_outcome("test", examples, results, scheme)
     return Run(metrics, settings, TagOptions(), outcome)
@@ -169,6 +173,7 @@ def pretrained():
         "mask_token": {"loss": 2.25, "accuracy": 0.375},
         "validation": record["history"][-1],
         "seconds": 7400.0,
+        "load_seconds": 0.5,
     }
     settings = {"task": "pretrain", "max_length": 16}
     return Run(metrics, settings, PretrainOptions(data="texts.txt"), None)

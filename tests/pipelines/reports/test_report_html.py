@@ -160,7 +160,7 @@ def test_each_part_of_the_run_is_told(words):
         "most often confused",
         "Expected calibration error",
         "Worst mistakes",
-        "stage adapt 3.2 1.5 12.5% 16, 32",
+        "stage adapt 3.2 1.5 0.2 1.1% 12.5% 16, 32",
         "the whole run 75.0",
         "KERAS_BACKEND=jax keras-encoder classify --data some/folder/data.csv",
         "numpy " + np.__version__,

@@ -12,8 +12,8 @@ from pipelines.training.features import (
     compute_states,
     head_features,
 )
+from pipelines.training.freezing import set_trainable
 from pipelines.training.inputs import Inputs, Rows
-from pipelines.training.stages import set_trainable
 from tests.keras_encoder.fixed_weights import (
     HIDDEN,
     LAYERS,

@@ -10,7 +10,8 @@ from keras_encoder.heads import TokenTagger
 from keras_encoder.optimization import make_optimizer
 from pipelines.training import stages
 from pipelines.training.batching import Batches
-from pipelines.training.stages import Stage, run_stages, set_trainable, unfreeze
+from pipelines.training.freezing import set_trainable, unfreeze
+from pipelines.training.stages import Stage, run_stages
 from tests.keras_encoder.fixed_weights import LAYERS
 from tests.pipelines.training.staged import (
     BATCH_SIZE,
