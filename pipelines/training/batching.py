@@ -1,5 +1,6 @@
 """Rows of different length -> batches of few shapes and little padding."""
 
+import weakref
 from collections.abc import Iterator
 
 import keras
@@ -14,9 +15,13 @@ MAX_SHAPES = 8
 # JAX compiles a training step for as long as it takes some batches: a shape
 # for fewer would save less padding than it costs.
 BATCHES_A_SHAPE = 6
+# Other lengths than those that are compiled must save so much.
+_WORTH_COMPILING = 1.1
 # Rows are sorted by length inside groups of so many batches: enough to pad
 # little, few enough that every epoch mixes the rows anew.
 GROUP = 50
+# The lengths that a model predicted with last.
+_COMPILED = weakref.WeakKeyDictionary()
 
 
 def reading_threads() -> int:
@@ -69,13 +74,31 @@ def choose_lengths(
     return sorted(set(chosen))
 
 
-def padded_lengths(inputs: Inputs, batch_size: int) -> list[int]:
-    """The lengths to pad inputs to: few where each is expensive."""
+def padded_lengths(
+    inputs: Inputs, batch_size: int, known: list[int] | None = None
+) -> list[int]:
+    """The lengths to pad inputs to: few where each is expensive.
+
+    Args:
+        inputs: with lengths.
+        batch_size: int.
+        known: lengths that are compiled already: they are taken again unless
+            others save a tenth of the tokens.
+    """
     most = MAX_SHAPES
     if keras.backend.backend() == "jax":
         batches = len(inputs) // max(1, batch_size)
         most = min(most, max(1, batches // BATCHES_A_SHAPE))
-    return choose_lengths(inputs.lengths, most, inputs.longest)
+    lengths = inputs.lengths
+    best = choose_lengths(lengths, most, inputs.longest)
+    if known and known[-1] >= best[-1]:
+        tokens, fewest = (
+            np.take(some, np.searchsorted(some, lengths)).sum()
+            for some in (known, best)
+        )
+        if tokens <= _WORTH_COMPILING * fewest:
+            return known
+    return best
 
 
 def plan_batches(
@@ -220,7 +243,8 @@ def predict_rows(
     lengths = inputs.lengths
     shapes = None
     if lengths is not None:
-        shapes = padded_lengths(inputs, batch_size)
+        shapes = padded_lengths(inputs, batch_size, _COMPILED.get(model))
+        _COMPILED[model] = shapes
     for rows, length in plan_batches(lengths, len(inputs), batch_size, shapes):
         missing = batch_size - len(rows)
         padded = np.concatenate([rows, np.repeat(rows[:1], missing)])

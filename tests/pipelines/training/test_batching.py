@@ -222,6 +222,28 @@ def test_a_model_sees_every_row_once(batch_size):
     assert found == {i: 1000 * i for i in range(len(LENGTHS))}
 
 
+def test_lengths_that_are_compiled_serve_for_other_texts():
+    draw = np.random.default_rng(0).integers
+    widths, model = [], None
+
+    def run(low, high):
+        lengths = np.append(draw(low, high, 999), high)
+        inputs = Inputs({"token_ids": rows(lengths)})
+        list(predict_rows(model, inputs, 32))
+        found = set(widths)
+        widths.clear()
+        return found
+
+    model = FirstToken(widths)
+    first = run(10, 128)
+    assert 1 < len(first) <= 8
+    assert run(10, 128) == first
+    assert run(30, 128) <= first
+    short = run(5, 16)
+    assert max(short) == 16  # the others would be half padding
+    assert max(run(5, 60)) == 64
+
+
 def test_progress_counts_rows():
     done = []
     inputs = Inputs({"token_ids": rows()})
