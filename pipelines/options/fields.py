@@ -10,6 +10,7 @@ import math
 import os
 
 from pipelines.data.python_rows import FROM_PYTHON, is_from_python, source_name
+from pipelines.errors import InputError
 
 COUNT = (1, math.inf)
 NOT_NEGATIVE = (0, math.inf)
@@ -20,6 +21,8 @@ RATE = (0.0, math.nextafter(1.0, 0.0))
 SHARE = (0.0, 1.0)
 PRECISIONS = ("float32", "bfloat16", "float16")
 REQUIRED = dataclasses.MISSING
+# Sources that have a name.
+_NO_PATHS = ("bbc_news", "punctuation", "-")
 _COLUMNS = ("text", "text_pair", "label", "word", "tag")
 
 
@@ -30,7 +33,8 @@ def option(default, help, **metadata):
         default: the value without the option, or `REQUIRED`.
         help: its line in `--help`.
         **metadata: `range` (smallest, largest), `choices`, `is_path` (made
-            absolute in `options.yaml`), `may_be_empty`.
+            absolute in `options.yaml`), `must_exist` (see `check_sources`),
+            `may_be_empty`.
     """
     return dataclasses.field(
         default=default, metadata={"help": help, **metadata}
@@ -57,6 +61,27 @@ def named_columns(options) -> dict[str, str]:
         if field.name in _COLUMNS
         and getattr(options, field.name) != field.default
     }
+
+
+def check_sources(options) -> None:
+    """Looks for the files that options name, before a backend starts.
+
+    Raises:
+        InputError: if one is neither there nor known by name.
+    """
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if (
+            field.metadata.get("must_exist")
+            and isinstance(value, str)  # else it is given in Python
+            and value not in _NO_PATHS
+            and not value.startswith(("tfds:", FROM_PYTHON))
+            and not os.path.exists(value)
+        ):
+            raise InputError(
+                f"--{field.name} {value:.200}: no such file or folder; "
+                f"expected {field.metadata['help']}."
+            )
 
 
 def options_to_save(options) -> dict:

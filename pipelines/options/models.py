@@ -24,8 +24,10 @@ def _for(task, options, name):
 class EvaluateOptions:
     """Options of `evaluate`: score a model folder on labelled data."""
 
-    model: str = option(REQUIRED, "model folder")
-    data: str = option(REQUIRED, "labelled data, as for classify or tag")
+    model: str = option(REQUIRED, "model folder", must_exist=True)
+    data: str = option(
+        REQUIRED, "labelled data, as for classify or tag", must_exist=True
+    )
     text: str | None = _for("classifier", ClassifyOptions, "text")
     text_pair: str | None = _for("classifier", ClassifyOptions, "text_pair")
     label: str | None = _for("classifier", ClassifyOptions, "label")
@@ -52,7 +54,9 @@ class EvaluateOptions:
 class DataOptions:
     """Options of `data`: report on data as `--dry-run` does."""
 
-    data: str | None = option(None, "all splits in one, as for classify or tag")
+    data: str | None = option(
+        None, "all splits in one, as for classify or tag", must_exist=True
+    )
     train: str | None = same_option(ClassifyOptions, "train")
     validation: str | None = same_option(ClassifyOptions, "validation")
     test: str | None = same_option(ClassifyOptions, "test")
@@ -85,11 +89,12 @@ class DataOptions:
 class PredictOptions:
     """Options of `predict`: labels or fills for new texts, as JSON lines."""
 
-    model: str = option(REQUIRED, "model folder")
+    model: str = same_option(EvaluateOptions, "model")
     text: str | None = option(None, "one text, given here", may_be_empty=True)
     input: str | None = option(
         None,
         "JSON lines, CSV, CoNLL or plain lines; - reads standard input",
+        must_exist=True,
     )
     output: str | None = option(
         None, "file for the JSON lines (default: standard output)"

@@ -91,12 +91,20 @@ class FineTuneOptions(RunOptions):
     """
 
     train: str | None = option(
-        None, "training data, instead of --data", is_path=True
+        None,
+        "training data, instead of --data",
+        is_path=True,
+        must_exist=True,
     )
     validation: str | None = option(
-        None, "validation data, with --train", is_path=True
+        None,
+        "validation data, with --train",
+        is_path=True,
+        must_exist=True,
     )
-    test: str | None = option(None, "test data, with --train", is_path=True)
+    test: str | None = option(
+        None, "test data, with --train", is_path=True, must_exist=True
+    )
     data_dir: str | None = option(
         None,
         "folder of prepared TensorFlow Datasets (tfds:NAME)",
@@ -173,6 +181,7 @@ class ClassifyOptions(FineTuneOptions):
         "all splits in one: bbc_news (the default), tfds:NAME, a CSV, TSV, "
         "JSONL or Parquet file, or a folder",
         is_path=True,
+        must_exist=True,
     )
     text: str | None = option(None, "name of the text column")
     text_pair: str | None = option(None, "name of the second text's column")
@@ -223,6 +232,7 @@ class TagOptions(FineTuneOptions):
         "columns, CoNLL-U, JSONL with tokens and tags or with spans, or a "
         "folder",
         is_path=True,
+        must_exist=True,
     )
     word: str = option("0", "column (from 0) or field of the words")
     tag: str | None = option(
@@ -264,11 +274,13 @@ class PretrainOptions(RunOptions):
         "documents), a folder of them, bbc_news (the default), or what "
         "classify reads",
         is_path=True,
+        must_exist=True,
     )
     validation: str | None = option(
         None,
         "held-out texts (default: every tenth document)",
         is_path=True,
+        must_exist=True,
     )
     text: str | None = option(None, "name of the text column")
     encoder: str = option(

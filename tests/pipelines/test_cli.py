@@ -7,7 +7,10 @@ import re
 import pytest
 
 from pipelines import cli
+from pipelines.data import python_rows
 from pipelines.errors import RunFailed
+from pipelines.options import ClassifyOptions, PredictOptions
+from pipelines.options.fields import check_sources
 from tests.pipelines.tiny import rows, write_bert, write_csv
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -125,6 +128,38 @@ def classify(bert, tmp_path, capsys):
 def test_a_missing_file_is_named(classify, tmp_path):
     found = classify(tmp_path / "absent.csv")
     assert "absent.csv: no such file" in found
+
+
+@pytest.mark.backend_free
+@pytest.mark.parametrize(
+    "line",
+    [
+        "classify --data gone.csv",
+        "classify --train . --test gone.csv",
+        "tag --data gone.csv",
+        "pretrain --validation gone.csv",
+        "data gone.csv",
+        "evaluate --model gone.csv --data .",
+        "predict --model . --input gone.csv",
+    ],
+)
+def test_a_missing_file_is_named_before_a_backend_starts(
+    capsys, monkeypatch, line
+):
+    def start():
+        raise AssertionError("started")
+
+    monkeypatch.setattr("pipelines.backend.choose_backend", start)
+    found = refused(capsys, *line.split())
+    assert "gone.csv: no such file or folder; expected " in found
+
+
+@pytest.mark.backend_free
+def test_what_has_a_name_is_no_file():
+    for source in ("bbc_news", "tfds:gone", python_rows.FROM_PYTHON + "x"):
+        check_sources(ClassifyOptions(data=source))
+    check_sources(ClassifyOptions(data=[("text", "label")]))
+    check_sources(PredictOptions(model=".", input="-"))
 
 
 def test_a_missing_column_is_named_with_those_there_are(classify, tmp_path):
