@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from pipelines.classification import decisions, windows
-from pipelines.console import Progress
+from pipelines.console import Progress, say
 from pipelines.data.examples import TextExample
 from pipelines.data.scratch import ScratchArray
 from pipelines.data.stored import have_pairs
@@ -138,12 +138,17 @@ def predict_scores(
 ) -> np.ndarray:
     """Probabilities (or values) of each example, (texts, classes)."""
     settings = fine_tuned.settings
-    inputs, _ = tokenise(
+    inputs, counts = tokenise(
         fine_tuned.tokenizer,
         examples,
         settings["max_length"],
         cut_of(settings),
     )
+    if empty := int((counts.lengths <= counts.special).sum()):
+        say(
+            f"Texts without a token: {empty} of {len(examples)}; what is "
+            "answered to them tells nothing."
+        )
     if "segment_ids" in inputs.columns:
         check_segments(fine_tuned.model.encoder)
     logits = row_logits(fine_tuned, inputs, batch_size)

@@ -63,6 +63,13 @@ def test_odd_texts_have_results_by_the_api(trained):
     assert expected(trained, []) == []
 
 
+def test_texts_without_a_token_are_told(trained, capsys):
+    expected(trained, ODD)
+    assert "Texts without a token: 5 of 6;" in capsys.readouterr().err
+    expected(trained, ["fine"])
+    assert "without a token" not in capsys.readouterr().err
+
+
 def test_odd_texts_have_results_as_json_lines(run, trained, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", [{"text": t} for t in ODD])
     close(run(input=path), expected(trained, ODD))
