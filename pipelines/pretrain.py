@@ -25,7 +25,7 @@ from keras_encoder.optimization import make_optimizer
 from keras_encoder.presets import PRESETS
 from pipelines.classification.texts import check_segments
 from pipelines.console import say
-from pipelines.data.documents import load_documents
+from pipelines.data.documents import Lines, load_documents
 from pipelines.errors import InputError, RunFailed
 from pipelines.model_folder import FineTuned
 from pipelines.options import PretrainOptions
@@ -131,9 +131,8 @@ def _train_vocabulary(options, documents):
     """A tokenizer, or None where the options ask for none."""
     if options.vocabulary_size is None:
         return None
-    lines = [line for document in documents for line in document]
     tokenizer = train_vocabulary(
-        lines, options.vocabulary_size, lowercase=not options.cased
+        Lines(documents), options.vocabulary_size, lowercase=not options.cased
     )
     say(f"Vocabulary: {tokenizer.vocabulary_size} tokens, from these texts")
     return tokenizer
@@ -173,10 +172,11 @@ def _make_batches(options, tokenizer, train, held_out):
     made, entropy = [], None
     for name, documents in (("--data", train), ("held-out texts", held_out)):
         sentences = tokenise_documents(tokenizer, documents, longest)
-        if not np.isin(sentences.ids.values, masking.ordinary_ids).any():
+        counts = sentences.counts(tokenizer.vocabulary_size)
+        if not counts[masking.ordinary_ids].any():
             raise InputError(f"{name}: expected words to mask, found none.")
         if entropy is None:
-            entropy = unigram_entropy(sentences.ids.values, masking)
+            entropy = unigram_entropy(counts, masking)
         made.append(
             MaskedBatches(
                 make_rows(sentences, tokenizer, length),
@@ -214,14 +214,14 @@ def _score_hidden(model, watched, entropy):
     return found
 
 
-def unigram_entropy(token_ids: np.ndarray, masking: Masking) -> float:
+def unigram_entropy(counts: np.ndarray, masking: Masking) -> float:
     """Entropy (nats) of the tokens that may be masked.
 
     Args:
-        token_ids: int array (tokens,).
+        counts: int array (vocabulary,), how often each token comes.
         masking: says which tokens these are.
     """
-    counts = np.bincount(token_ids[np.isin(token_ids, masking.ordinary_ids)])
+    counts = counts[masking.ordinary_ids]
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 

@@ -32,8 +32,8 @@ class EncoderBlock(keras.layers.Layer):
 
     Call arguments:
         hidden_states: tensor (batch, seq, hidden).
-        padding_mask, position_bias, rotate, first_token_only,
-        return_attention_scores: as in `SelfAttention`.
+        padding_mask, position_bias, rotate: as in `SelfAttention`.
+        first_token_only, return_attention_scores: as in `SelfAttention`.
 
     Returns:
         Tensor (batch, queries, hidden), where queries is 1 with

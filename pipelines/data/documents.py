@@ -3,7 +3,7 @@
 import itertools
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pipelines.data.class_folders import visible_entries
 from pipelines.data.layouts import data_suffix
 from pipelines.data.python_rows import is_from_python, source_name
 from pipelines.data.readers import read_examples
+from pipelines.data.scratch import ScratchRecords
 from pipelines.data.sources import find_parts
 from pipelines.data.text_files import read_lines
 from pipelines.errors import InputError
@@ -19,12 +20,54 @@ Document = list[str]
 _SHARE = 0.1
 
 
+class StoredDocuments(Sequence):
+    """Documents in a temporary file, read back one at a time.
+
+    Args:
+        documents: any iterable; it is read once.
+    """
+
+    def __init__(self, documents: Iterable[Document] = ()):
+        self._records = ScratchRecords()
+        for document in documents:
+            self._records.append(tuple(document))
+
+    def take(self, rows: np.ndarray) -> "StoredDocuments":
+        """Some of the documents, in the same file."""
+        part = object.__new__(StoredDocuments)
+        part._records = self._records.take(rows)
+        return part
+
+    def __len__(self):
+        return len(self._records)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        return list(self._records[index])
+
+    def __eq__(self, other):
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return list(self) == list(other)
+
+
+class Lines:
+    """The lines of all documents, as often as they are asked for."""
+
+    def __init__(self, documents: Sequence[Document]):
+        self._documents = documents
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.chain.from_iterable(self._documents)
+
+
 def load_documents(
     data: str | None,
     validation: str | None = None,
     text: str | None = None,
     seed: int = 42,
-) -> tuple[list[Document], list[Document], list[str]]:
+) -> tuple[StoredDocuments, StoredDocuments, list[str]]:
     """Reads training and held-out documents, no document twice.
 
     Args:
@@ -48,19 +91,25 @@ def load_documents(
         parts, note = find_parts(data)
     if validation is not None:
         parts["validation"] = [validation]
-    found, seen, twice = {"train": [], "validation": []}, set(), 0
-    for name in found:
-        for source in parts.get(name, ()):
+    seen, twice = set(), 0
+
+    def first_times(sources):
+        nonlocal twice
+        for source in sources:
             for document in read_documents(source, text):
-                key = "\n".join(document)
+                key = hash(tuple(document))
                 if key in seen:
                     twice += 1
                     continue
                 seen.add(key)
-                found[name].append(document)
+                yield document
+
+    train, held_out = (
+        StoredDocuments(first_times(parts.get(name, ())))
+        for name in ("train", "validation")
+    )
     if twice:
         note.append(f"{twice} documents that stand twice left out")
-    train, held_out = found["train"], found["validation"]
     if not held_out:
         train, held_out = _split(train, data, seed)
         note.append(f"held out: {len(held_out)} of these documents")
@@ -127,7 +176,7 @@ def _split(documents, data, seed):
     if len(documents) == 1 and len(documents[0]) > 1:
         (lines,) = documents
         cut = len(lines) - max(1, round(_SHARE * len(lines)))
-        return [lines[:cut]], [lines[cut:]]
+        return StoredDocuments([lines[:cut]]), StoredDocuments([lines[cut:]])
     if len(documents) < 2:
         raise InputError(
             f"{source_name(data)}: expected two documents or lines or more, "
@@ -135,8 +184,9 @@ def _split(documents, data, seed):
         )
     order = np.random.default_rng(seed).permutation(len(documents))
     count = max(1, round(_SHARE * len(documents)))
-    held_out = {*order[:count].tolist()}
+    held_out = np.zeros(len(documents), bool)
+    held_out[order[:count]] = True
     return (
-        [d for i, d in enumerate(documents) if i not in held_out],
-        [d for i, d in enumerate(documents) if i in held_out],
+        documents.take(np.flatnonzero(~held_out)),
+        documents.take(np.flatnonzero(held_out)),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from pipelines.errors import InputError
 from pipelines.pretraining.sentence_rows import SentenceRows, pack
-from pipelines.training.inputs import Inputs, Rows
+from pipelines.training.inputs import Inputs, Rows, RowWriter
 
 # Draws of a random second text before it may be that there is no other.
 _TRIES = 20
@@ -41,13 +41,13 @@ def single_texts(sentences: SentenceRows, tokenizer, max_length: int) -> Draw:
         max_length: tokens of a row.
     """
     cls, sep = _special(tokenizer)
-    ids, starts = [], []
-    for _, numbers in pack(sentences, max_length - 2):
-        some, begins = sentences.join(numbers)
+    ids, starts = RowWriter("int32"), RowWriter("bool")
+    for _, first, end in pack(sentences, max_length - 2):
+        some, begins = sentences.join(range(first, end))
         ids.append(np.concatenate([cls, some, sep]))
         starts.append(np.concatenate([[False], begins, [False]]))
     rows = PretrainRows(
-        _inputs(tokenizer, max_length, token_ids=ids), Rows.join(starts, "bool")
+        _inputs(tokenizer, max_length, token_ids=ids), starts.rows()
     )
     return lambda generator: rows
 
@@ -68,22 +68,23 @@ def sentence_pairs(sentences: SentenceRows, tokenizer, max_length: int) -> Draw:
     """
     room = max_length - 3
     packs = pack(sentences, room, least=2)
-    if not packs or len(sentences.ends) < 2:
+    if not len(packs) or len(sentences.ends) < 2:
         raise InputError(
             "--next-sentence: expected two documents or more, in training and "
             "in held-out text, and two sentences or more in one; found "
             f"{len(sentences.ends)} documents"
-            + (" of one sentence each." if not packs else ".")
+            + ("." if len(packs) else " of one sentence each.")
         )
     cls, sep = _special(tokenizer)
 
     def draw(generator):
         is_random = generator.permutation(np.arange(len(packs)) % 2)
-        ids, segments, starts = [], [], []
-        for row, (document, numbers) in enumerate(packs):
-            cut = numbers.start + generator.integers(1, len(numbers))
-            first, first_begins = sentences.join(range(numbers.start, cut))
-            follows = sentences.join(range(cut, numbers.stop))
+        ids, segments = RowWriter("int32"), RowWriter("int32")
+        starts = RowWriter("bool")
+        for row, (document, start, end) in enumerate(packs):
+            cut = start + generator.integers(1, end - start)
+            first, first_begins = sentences.join(range(start, cut))
+            follows = sentences.join(range(cut, end))
             second, second_begins = follows
             if is_random[row]:
                 other = _from_elsewhere(
@@ -102,7 +103,7 @@ def sentence_pairs(sentences: SentenceRows, tokenizer, max_length: int) -> Draw:
             )
         return PretrainRows(
             _inputs(tokenizer, max_length, token_ids=ids, segment_ids=segments),
-            Rows.join(starts, "bool"),
+            starts.rows(),
             is_random.astype("int32"),
         )
 
@@ -140,7 +141,7 @@ def _special(tokenizer):
 
 def _inputs(tokenizer, max_length, **columns):
     return Inputs(
-        {name: Rows.join(rows, "int32") for name, rows in columns.items()},
+        {name: rows.rows() for name, rows in columns.items()},
         {"token_ids": tokenizer.pad_id},
         longest=max_length,
     )

@@ -1,14 +1,18 @@
 """Documents -> token ids of every sentence -> rows of a certain length."""
 
+import array
 import dataclasses
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
 from pipelines.console import Progress
 from pipelines.data.documents import Document
-from pipelines.training.inputs import Rows
+from pipelines.training.inputs import Rows, RowWriter
 
-_CHUNK = 1024
+# Lines that the tokenizer takes at once, and ids that are counted at once.
+_CHUNK, _COUNTED = 1024, 1 << 22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +33,14 @@ class SentenceRows:
         """The numbers of a document's sentences."""
         return range(self.ends[index - 1] if index else 0, self.ends[index])
 
+    def counts(self, size: int) -> np.ndarray:
+        """How often each token comes: int array (size,)."""
+        values, counts = self.ids.values, np.zeros(size, "int64")
+        for start in range(0, len(values), _COUNTED):
+            some = values[start : start + _COUNTED]
+            counts += np.bincount(some, minlength=size)
+        return counts
+
     def join(self, numbers) -> tuple[np.ndarray, np.ndarray]:
         """Ids and word starts of some sentences, one after the other."""
         return (
@@ -38,7 +50,7 @@ class SentenceRows:
 
 
 def tokenise_documents(
-    tokenizer, documents: list[Document], longest: int
+    tokenizer, documents: Sequence[Document], longest: int
 ) -> SentenceRows:
     """Tokenises the lines of documents.
 
@@ -48,26 +60,24 @@ def tokenise_documents(
         longest: a longer sentence is cut into several, between words if
             there is a word's end in reach.
     """
-    lines = [line for document in documents for line in document]
-    owners = np.repeat(np.arange(len(documents)), [len(d) for d in documents])
-    ids, starts, counts = [], [], np.zeros(len(documents), "int64")
-    with Progress("tokenise", len(lines)) as progress:
-        for first in range(0, len(lines), _CHUNK):
-            chunk = lines[first : first + _CHUNK]
-            for number, encoding in enumerate(tokenizer.encode(chunk), first):
+    lines = ((i, line) for i, d in enumerate(documents) for line in d)
+    ids, starts = RowWriter("int32"), RowWriter("bool")
+    counts, done = np.zeros(len(documents), "int64"), 0
+    with Progress("tokenise", len(documents)) as progress:
+        while chunk := list(itertools.islice(lines, _CHUNK)):
+            owners, texts = zip(*chunk, strict=True)
+            encodings = tokenizer.encode(list(texts))
+            for owner, encoding in zip(owners, encodings, strict=True):
                 for some, begins in _cut(*_without_special(encoding), longest):
                     ids.append(some)
                     starts.append(begins)
-                    counts[owners[number]] += 1
-            progress.add(len(chunk))
-    return SentenceRows(
-        Rows.join(ids, "int32"), Rows.join(starts, "bool"), np.cumsum(counts)
-    )
+                    counts[owner] += 1
+            progress.add(owners[-1] - done)
+            done = owners[-1]
+    return SentenceRows(ids.rows(), starts.rows(), np.cumsum(counts))
 
 
-def pack(
-    sentences: SentenceRows, room: int, least: int = 1
-) -> list[tuple[int, range]]:
+def pack(sentences: SentenceRows, room: int, least: int = 1) -> np.ndarray:
     """Puts neighbouring sentences of a document together while they fit.
 
     Args:
@@ -76,21 +86,23 @@ def pack(
         least: packs of fewer sentences are left out.
 
     Returns:
-        (number of the document, numbers of the sentences) of each pack.
+        int array (packs, 3): the number of the document, that of the first
+        sentence and that after the last.
     """
-    packs, lengths = [], sentences.ids.lengths
+    packs, lengths = array.array("q"), sentences.ids.lengths
     for index in range(len(sentences.ends)):
         first, used = None, 0
         numbers = sentences.document(index)
         for number in numbers:
             if first is None or used + lengths[number] > room:
                 if first is not None:
-                    packs.append((index, range(first, number)))
+                    packs.extend((index, first, number))
                 first, used = number, 0
             used += lengths[number]
         if first is not None:
-            packs.append((index, range(first, numbers.stop)))
-    return [pack for pack in packs if len(pack[1]) >= least]
+            packs.extend((index, first, numbers.stop))
+    packs = np.array(packs, "int64").reshape(-1, 3)
+    return packs[packs[:, 2] - packs[:, 1] >= least]
 
 
 def _without_special(encoding):

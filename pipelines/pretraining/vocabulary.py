@@ -1,5 +1,7 @@
 """A WordPiece vocabulary learned from texts."""
 
+from collections.abc import Iterable
+
 import tokenizers
 
 from keras_encoder.tokenizer import Tokenizer
@@ -8,12 +10,12 @@ from pipelines.errors import InputError
 
 
 def train_vocabulary(
-    texts: list[str], size: int, lowercase: bool = True
+    texts: Iterable[str], size: int, lowercase: bool = True
 ) -> Tokenizer:
     """Trains a tokenizer on texts.
 
     Args:
-        texts: list of strings.
+        texts: strings; read twice, so no iterator.
         size: tokens at most, the five special ones included; fewer where the
             texts have no more.
         lowercase: whether capitals and accents are dropped, as in "uncased".
@@ -45,10 +47,10 @@ def train_vocabulary(
 
 def _characters(backend, texts):
     """The characters that words begin with, and the others of words."""
-    words = set()
+    first, inner = set(), set()
     for text in texts:
         text = backend.normalizer.normalize_str(text)
-        words.update(
-            word for word, _ in backend.pre_tokenizer.pre_tokenize_str(text)
-        )
-    return {word[0] for word in words}, {c for word in words for c in word[1:]}
+        for word, _ in backend.pre_tokenizer.pre_tokenize_str(text):
+            first.add(word[0])
+            inner.update(word[1:])
+    return first, inner

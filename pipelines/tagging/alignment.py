@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from pipelines.data.scratch import ScratchArray
 from pipelines.tagging.pieces import Sentence
-from pipelines.training.inputs import Inputs, Rows
+from pipelines.training.inputs import Inputs, Rows, RowWriter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +57,7 @@ def make_windows(
     """
     room = max_length - 2
     stride = room // 4 if stride is None else stride
-    token_ids, lengths = ScratchArray("int32"), array.array("q")
+    token_ids = RowWriter("int32")
     starts, counts = array.array("q"), array.array("q")
     by_sentence = np.zeros(len(sentences), "int64")
     cls = tokenizer.backend.token_to_id(tokenizer.special_tokens["cls_token"])
@@ -80,14 +79,12 @@ def make_windows(
                 )
             ids = [cls, *before, *sentence.pieces[start:end], *after, sep]
             token_ids.append(np.array(ids, "int32"))
-            lengths.append(len(ids))
             starts.append(1 + len(before) + first - start)
             counts.append(count)
             by_sentence[i] += 1
-    rows = Rows(token_ids, np.array(lengths, "int64"))
     return Windows(
         inputs=Inputs(
-            {"token_ids": rows},
+            {"token_ids": token_ids.rows()},
             {"token_ids": tokenizer.pad_id},
             longest=max_length,
         ),
@@ -140,7 +137,7 @@ def token_rows(
             of a word in the window where the word counts.
         dtype: of the result.
     """
-    rows, lengths = ScratchArray(dtype), windows.inputs.lengths
+    rows, lengths = RowWriter(dtype), windows.inputs.lengths
     window = 0
     for number, sentence, some in zip(
         windows.by_sentence, sentences, values, strict=True
@@ -155,7 +152,7 @@ def token_rows(
             rows.append(row)
             done += count
             window += 1
-    return Rows(rows, lengths)
+    return rows.rows()
 
 
 def _spans(words, room, stride):

@@ -4,7 +4,6 @@ Every word has at least one piece: a word that the tokenizer drops, such as a
 lone zero-width character, becomes the unknown token.
 """
 
-import array
 import dataclasses
 import itertools
 import unicodedata
@@ -12,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from pipelines.data.scratch import ScratchArray
-from pipelines.training.inputs import Rows
+from pipelines.training.inputs import RowWriter
 
 _CHUNK = 1024
 
@@ -56,15 +54,12 @@ class StoredPieces(Sequence):
     """
 
     def __init__(self, sentences: Iterable[Sentence]):
-        pieces, words = ScratchArray("int32"), ScratchArray("int32")
-        lengths = array.array("q")
+        pieces, words = RowWriter("int32"), RowWriter("int32")
         for sentence in sentences:
             pieces.append(sentence.pieces)
             words.append(sentence.words)
-            lengths.append(len(sentence.pieces))
-        self.lengths = np.array(lengths, "int64")
-        self._pieces = Rows(pieces, self.lengths)
-        self._words = Rows(words, self.lengths)
+        self._pieces, self._words = pieces.rows(), words.rows()
+        self.lengths = self._pieces.lengths
 
     def __len__(self):
         return len(self.lengths)

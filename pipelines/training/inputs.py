@@ -1,8 +1,11 @@
 """What a model reads of many examples, stored without padding."""
 
+import array
 import dataclasses
 
 import numpy as np
+
+from pipelines.data.scratch import ScratchArray
 
 
 class Rows:
@@ -46,6 +49,27 @@ class Rows:
             row = self[index][:length]
             padded[place, : len(row)] = row
         return padded
+
+
+class RowWriter:
+    """Collects `Rows` one by one, on disk where they are many.
+
+    Args:
+        dtype: of the values.
+    """
+
+    def __init__(self, dtype: str):
+        self._values = ScratchArray(dtype)
+        self._lengths = array.array("q")
+
+    def append(self, row: np.ndarray):
+        """Adds a flat array."""
+        self._values.append(row)
+        self._lengths.append(len(row))
+
+    def rows(self) -> Rows:
+        """What was added."""
+        return Rows(self._values, np.array(self._lengths, "int64"))
 
 
 @dataclasses.dataclass(frozen=True)

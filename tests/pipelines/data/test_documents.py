@@ -1,8 +1,14 @@
 import gzip
 
+import numpy as np
 import pytest
 
-from pipelines.data.documents import load_documents, read_documents
+from pipelines.data.documents import (
+    Lines,
+    StoredDocuments,
+    load_documents,
+    read_documents,
+)
 from pipelines.errors import InputError
 
 
@@ -42,7 +48,7 @@ def test_every_tenth_document_is_held_out_and_copies_are_dropped(tmp_path):
     path = write(tmp_path / "a.txt", "".join([*lines, *lines[:5]]))
     train, held_out, note = load_documents(path, seed=3)
     assert (len(train), len(held_out)) == (27, 3)
-    both = sorted(line for (line,) in train + held_out)
+    both = sorted(line for (line,) in (*train, *held_out))
     assert both == sorted(line.strip() for line in lines)
     assert any("5 documents" in line for line in note)
     assert load_documents(path, seed=3)[:2] == (train, held_out)
@@ -90,6 +96,17 @@ def test_unreadable_bytes_are_named(tmp_path):
 def test_a_missing_file_is_named():
     with pytest.raises(InputError, match="absent.txt: no such file"):
         load_documents("absent.txt")
+
+
+def test_stored_documents_are_like_a_list(monkeypatch):
+    monkeypatch.setattr("pipelines.data.scratch._SMALL", 1)
+    documents = [["one", "tw\ud800"], [], ["three"]]
+    stored = StoredDocuments(iter(documents))
+    assert stored == documents
+    assert [stored[-1], *stored[:2]] == [["three"], *documents[:2]]
+    assert stored.take(np.array([2, 0])) == [["three"], documents[0]]
+    lines = Lines(stored)
+    assert list(lines) == list(lines) == ["one", "tw\ud800", "three"]
 
 
 def test_rows_from_python_are_documents_too():

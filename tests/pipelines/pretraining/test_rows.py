@@ -1,5 +1,7 @@
 """Sentences to rows: packing, cutting, pairs that are what they say."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -60,13 +62,13 @@ def test_a_long_sentence_is_cut_between_words_if_it_can_be(tokenizer):
 def test_packs_are_whole_sentences_of_one_document_that_fit(tokenizer):
     sentences = tokenise_documents(tokenizer, documents(), longest=10)
     packs = pack(sentences, room=10)
-    numbers = [number for _, some in packs for number in some]
+    numbers = [n for _, first, end in packs for n in range(first, end)]
     assert numbers == [*range(len(sentences.ids))]
-    for (index, some), (after, further) in zip(packs, packs[1:], strict=False):
-        assert {*some} <= {*sentences.document(index)}
-        length = sentences.ids.lengths[some.start : some.stop].sum()
+    for (index, first, end), (after, further, _) in itertools.pairwise(packs):
+        assert {*range(first, end)} <= {*sentences.document(index)}
+        length = sentences.ids.lengths[first:end].sum()
         assert length <= 10
-        following = sentences.ids.lengths[further.start]
+        following = sentences.ids.lengths[further]
         assert after != index or length + following > 10
 
 
@@ -81,6 +83,26 @@ def test_single_texts_stand_between_the_special_tokens(tokenizer):
         "[CLS] mango [SEP]",
     ]
     assert rows.starts[0].tolist() == [False, True, True, True, False]
+
+
+@pytest.mark.parametrize("make", [single_texts, sentence_pairs])
+def test_rows_on_disk_are_those_in_memory(tokenizer, monkeypatch, make):
+    def batch():
+        sentences = tokenise_documents(tokenizer, documents(), longest=8)
+        rows = make(sentences, tokenizer, 19)(np.random.default_rng(3))
+        every = np.arange(len(rows.inputs))
+        starts = rows.starts.pad(every, 19, False)
+        counts = sentences.counts(tokenizer.vocabulary_size)
+        return {**rows.inputs.batch(every, 19), "s": starts, "n": counts}
+
+    expected = batch()
+    monkeypatch.setattr("pipelines.data.scratch._SMALL", 1)
+    for name, value in batch().items():
+        np.testing.assert_array_equal(value, expected[name], name)
+    if make is single_texts:  # each sentence once, between special tokens
+        ids = expected["token_ids"][expected["padding_mask"] == 1]
+        counts = np.bincount(ids, minlength=len(expected["n"]))
+        np.testing.assert_array_equal(counts[5:], expected["n"][5:])
 
 
 def test_half_of_the_pairs_follow_each_other_and_no_random_one_does(tokenizer):
@@ -108,7 +130,7 @@ def test_half_of_the_pairs_follow_each_other_and_no_random_one_does(tokenizer):
             follows = any(first + second in document for document in whole)
             assert follows == (rows.is_random[row] == 0)
             cuts.add(border)
-        rows_seen.append(rows.inputs.columns["token_ids"].values.tobytes())
+        rows_seen.append(rows.inputs.columns["token_ids"].values[:].tobytes())
     assert len(set(rows_seen)) == 5  # drawn anew
     assert len(cuts) > 5
 
