@@ -38,11 +38,11 @@ from pipelines.tagging.pieces import StoredPieces, split_words
 from pipelines.tagging.sentences import to_inner
 from pipelines.tagging.training import all_tags, tag_names, train
 from pipelines.training.callbacks import log_callbacks
+from pipelines.training.class_weights import weights_by_label
 from pipelines.training.recipe import (
     finish,
     load_pretrained,
     tokenizer_of,
-    weights_by_label,
 )
 
 

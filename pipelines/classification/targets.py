@@ -6,7 +6,7 @@ import numpy as np
 
 from pipelines.data.stored import labels_of
 from pipelines.errors import InputError
-from pipelines.training.recipe import weights_by_label
+from pipelines.training.class_weights import weights_by_label
 
 
 def make_targets(problem, examples, labels):

@@ -11,7 +11,7 @@ from pipelines.data_check import detect_task
 from pipelines.errors import InputError
 from pipelines.options import ClassifyOptions, TagOptions
 from pipelines.tag import tag
-from pipelines.training.recipe import weights_by_label
+from pipelines.training.class_weights import weights_by_label
 from tests.pipelines.tiny import rows, write_csv, write_jsonl
 from tests.pipelines.tiny_tags import sentences, write_conll
 

@@ -4,7 +4,8 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.options import ClassifyOptions
-from pipelines.training.recipe import make_stages, weights_by_label
+from pipelines.training.class_weights import weights_by_label
+from pipelines.training.recipe import make_stages
 
 pytestmark = pytest.mark.backend_free
 
