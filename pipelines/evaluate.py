@@ -20,6 +20,7 @@ from pipelines.data.labels import (
 from pipelines.data.readers import read_examples
 from pipelines.data.stored import StoredExamples
 from pipelines.data.tagged.reading import read_tagged
+from pipelines.data.tagged.spans import SpanReport
 from pipelines.data.tagged.stored import StoredSentences
 from pipelines.errors import InputError
 from pipelines.model_folder import read_model_folder
@@ -29,7 +30,11 @@ from pipelines.outputs import new_file
 from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.mistakes import sentence_mistakes
 from pipelines.tagging.schemes import detect_scheme
-from pipelines.tagging.sentences import label_examples, to_inner
+from pipelines.tagging.sentences import (
+    check_words,
+    label_examples,
+    to_inner,
+)
 
 
 def evaluate(options: EvaluateOptions) -> dict:
@@ -139,13 +144,19 @@ def _read_texts(options, fine_tuned):
 
 
 def _read_sentences(options, fine_tuned):
+    report = SpanReport()
     examples = StoredSentences(
-        read_tagged(options.data, options.word, options.tag, options.data_dir)
+        read_tagged(
+            options.data, options.word, options.tag, options.data_dir, report
+        )
     )
+    if report != SpanReport():
+        say(str(report))
     if not examples:
         raise InputError(
             f"--data {options.data}: expected tagged sentences, found none."
         )
+    check_words(f"--data {options.data}", examples)
     scheme = detect_scheme(example.tags for example in examples)
     examples = to_inner(examples, scheme)
     found = ((e.where, tag) for e in examples for tag in e.tags)

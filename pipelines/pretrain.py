@@ -202,7 +202,11 @@ def _score_hidden(model, watched, entropy):
     One asked token in ten stands there unchanged: a model that only copies
     what it sees has a lower loss than the unigram entropy over all of them.
     """
-    logs = model.evaluate(watched.hidden_only(), verbose=0, return_dict=True)
+    hidden = watched.hidden_only()
+    if not any(hidden.counted(number) for number in range(len(hidden))):
+        say("Held out: too little text to show a [MASK]")
+        return None
+    logs = model.evaluate(hidden, verbose=0, return_dict=True)
     found = {
         "loss": float(logs["masked_lm_crossentropy"]),
         "accuracy": float(logs["masked_lm_accuracy"]),

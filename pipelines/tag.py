@@ -35,7 +35,7 @@ from pipelines.reports.data_report import (
 )
 from pipelines.tagging import schemes
 from pipelines.tagging.pieces import StoredPieces, split_words
-from pipelines.tagging.sentences import to_inner
+from pipelines.tagging.sentences import check_words, to_inner
 from pipelines.tagging.training import all_tags, tag_names, train
 from pipelines.training.callbacks import log_callbacks
 from pipelines.training.class_weights import weights_by_label
@@ -163,6 +163,7 @@ def read_splits(options: TagOptions) -> tuple[TaggedSplits, str]:
             "check --tag."
         )
     for name in PARTS[1:]:
+        check_words(name, inner[name])
         pairs = ((e.where, t) for e in inner[name] for t in e.tags)
         say(*(f"  {line}" for line in compare_names(known, pairs, name)))
     return TaggedSplits(**inner, notes=splits.notes), scheme

@@ -69,11 +69,17 @@ def rows_of(
         pair: the fields that a row of two values has.
         example: the kind of example that may stand instead of a row.
     """
-    place = source_name(source)
+    place, kinds = source_name(source), set()
     for number, row in enumerate(_rows(source), start=1):
         where = f"{place}, row {number}"
+        kinds.add(isinstance(row, example))
+        if len(kinds) > 1:
+            raise InputError(
+                f"{where}: expected rows of one kind, found {example.__name__}s"
+                " and others."
+            )
         if isinstance(row, example):
-            yield where, dataclasses.replace(row, where=row.where or where)
+            yield where, _checked(row, where)
         elif isinstance(row, Mapping):
             yield where, {str(k): _plain(v) for k, v in row.items()}
         elif isinstance(row, tuple | list) and len(row) == 2:
@@ -129,6 +135,47 @@ def _data_set_rows(data) -> Iterator[dict]:
         for column, names in classes.items():
             row[column] = name_of(row[column], names, where)
         yield row
+
+
+def _checked(example, where):
+    """An example that was made by hand, as readers make them."""
+    values = {
+        field.name: _all_plain(getattr(example, field.name))
+        for field in dataclasses.fields(example)
+    }
+    values["where"] = where = str(values["where"] or where)
+    strings = ("tokens", "tags") if "tokens" in values else ("text",)
+    for name in strings:
+        value = values[name]
+        parts = (value,) if name == "text" else value
+        if not isinstance(parts, tuple) or not all(
+            isinstance(part, str) for part in parts
+        ):
+            kind = "a string" if name == "text" else "a tuple of strings"
+            raise InputError(
+                f"{where}: expected {kind} as {name}, found {value!r:.60}."
+            )
+    if "tokens" in values and len(values["tokens"]) != len(values["tags"]):
+        raise InputError(
+            f"{where}: expected one tag a word, found {len(values['tokens'])} "
+            f"tokens and {len(values['tags'])} tags."
+        )
+    if not isinstance(values.get("document", 0), int):
+        raise InputError(
+            f"{where}: expected the number of a document, found "
+            f"{values['document']!r:.60}."
+        )
+    if not isinstance(values["id"], str | int):
+        values["id"] = None
+    return type(example)(**values)
+
+
+def _all_plain(value):
+    """`_plain`, inside of lists and tuples too, which become tuples."""
+    value = _plain(value)
+    if isinstance(value, tuple | list):
+        return tuple(map(_all_plain, value))
+    return value
 
 
 def _plain(value):

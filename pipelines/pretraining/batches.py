@@ -102,6 +102,13 @@ class MaskedBatches(keras.utils.PyDataset):
         batches.all_count = False
         return batches
 
+    def counted(self, index: int) -> int:
+        """How many masked positions of a batch count."""
+        _, _, weights = self[index]
+        if isinstance(weights, dict):
+            weights = weights["masked_lm"]
+        return int((weights > 0).sum())
+
     @property
     def padding_share(self) -> float:
         """Share of the tokens of this epoch that are padding."""

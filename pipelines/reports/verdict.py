@@ -121,12 +121,13 @@ def _verdict_of_tagger(part, scores):
 
 def _verdict_of_pretraining(part, metrics):
     # Over all asked tokens, who only copies those that stand there unchanged
-    # is below the entropy, too.
+    # is below the entropy, too. But very little text shows no [MASK].
+    hidden = metrics["mask_token"]
     return Verdict(
         part,
-        "mask_token_loss",
-        "loss on [MASK]",
-        metrics["mask_token"]["loss"],
+        "mask_token_loss" if hidden else "masked_lm_loss",
+        "loss on [MASK]" if hidden else "loss",
+        hidden["loss"] if hidden else metrics[part]["masked_lm_loss"],
         metrics["unigram_entropy"],
         "knowing only how often each token comes",
         lower_is_better=True,

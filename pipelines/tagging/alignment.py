@@ -7,12 +7,16 @@ word gets one label, however long its sentence is.
 
 import array
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from pipelines.tagging.pieces import Sentence
 from pipelines.training.inputs import Inputs, Rows, RowWriter
+
+# Sentences whose pieces are kept for those beside them.
+_KEPT = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +64,8 @@ def make_windows(
     token_ids = RowWriter("int32")
     starts, counts = array.array("q"), array.array("q")
     by_sentence = np.zeros(len(sentences), "int64")
+    if documents is not None:
+        neighbours = _Neighbours(sentences, documents)
     cls = tokenizer.backend.token_to_id(tokenizer.special_tokens["cls_token"])
     sep = tokenizer.backend.token_to_id(tokenizer.special_tokens["sep_token"])
     for i, sentence in enumerate(sentences):
@@ -69,10 +75,8 @@ def make_windows(
                 space = room - (end - start)
                 # Inside a sentence that is cut, its own words stand beside.
                 before, after = _context(
-                    _neighbours(sentences, documents, i, -1, space)
-                    if start == 0
-                    else [],
-                    _neighbours(sentences, documents, i, 1, space)
+                    neighbours.before(i, space) if start == 0 else [],
+                    neighbours.after(i, space)
                     if end == len(sentence.pieces)
                     else [],
                     space,
@@ -192,18 +196,42 @@ def _spans(words, room, stride):
     yield from zip(starts, ends, firsts, counts, strict=True)
 
 
-def _neighbours(sentences, documents, index, step, space):
-    """At least `space` pieces beside a sentence, if its document has them."""
-    pieces, other = [], index + step
-    while (
-        0 <= other < len(sentences)
-        and documents[other] == documents[index]
-        and len(pieces) < space
-    ):
-        some = list(sentences[other].pieces)
-        pieces = some + pieces if step < 0 else pieces + some
-        other += step
-    return pieces
+class _Neighbours:
+    """The pieces beside the sentences of documents.
+
+    Sentences without pieces are passed over at once, and what is near is kept:
+    the next sentence asks for most of it again.
+    """
+
+    def __init__(self, sentences, documents):
+        self._documents = documents
+        self._filled = np.flatnonzero([len(s.pieces) for s in sentences])
+        self._pieces = functools.lru_cache(_KEPT)(
+            lambda index: list(sentences[index].pieces)
+        )
+
+    def before(self, index, space):
+        """At least `space` pieces before a sentence, if there are as many."""
+        place = np.searchsorted(self._filled, index)
+        found = self._near(index, self._filled[:place][::-1], space)
+        return [piece for some in reversed(found) for piece in some]
+
+    def after(self, index, space):
+        """Likewise, after it."""
+        place = np.searchsorted(self._filled, index, side="right")
+        found = self._near(index, self._filled[place:], space)
+        return [piece for some in found for piece in some]
+
+    def _near(self, index, others, space):
+        found, size = [], 0
+        for other in others:
+            if size >= space or (
+                self._documents[other] != self._documents[index]
+            ):
+                break
+            found.append(self._pieces(int(other)))
+            size += len(found[-1])
+        return found
 
 
 def _context(before, after, space):

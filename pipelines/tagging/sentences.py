@@ -193,6 +193,15 @@ def to_inner(
     )
 
 
+def check_words(name: str, examples: Sequence[TaggedExample]) -> None:
+    """Raises InputError if there are sentences, but not one word."""
+    if examples and not any(example.tokens for example in examples):
+        raise InputError(
+            f"{name}: expected words, found {len(examples)} sentences without "
+            f"any, the first at {examples[0].where}."
+        )
+
+
 def outer_tags(tags: Sequence[str], scheme: str) -> list[str]:
     """Tags of the inner scheme in the user's."""
     if scheme == PLAIN:

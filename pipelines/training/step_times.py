@@ -34,31 +34,39 @@ class StepTimes(keras.callbacks.Callback):
         # The last update may be filled up with steps of weight 0.
         self.lengths.append(self._plan[min(batch, len(self._plan) - 1)])
 
-    def compile_seconds(self) -> float:
-        """What the first steps took beyond the others.
+    def compile_seconds(self) -> float | None:
+        """What the first steps took beyond the others; None if all are first.
 
         Compiled are the first two steps (TensorFlow) and the first of each
         length (JAX). A step takes as long as its rows are.
         """
         seconds, lengths = np.array(self.seconds), np.array(self.lengths)
-        is_first = np.zeros(len(seconds), bool)
-        is_first[np.unique(lengths, return_index=True)[1]] = True
-        is_first[:2] = True
+        is_first = self._is_first()
         if is_first.all():
-            return 0.0
+            return None
         rate = np.median(seconds[~is_first] / lengths[~is_first])
         beyond = seconds[is_first] - rate * lengths[is_first]
-        return float(np.maximum(0.0, beyond).sum())
+        return round(float(np.maximum(0.0, beyond).sum()), 2)
 
-    def input_share(self) -> float:
+    def input_share(self) -> float | None:
         """Time to read a batch, as a share of a step; over 1 it is too slow.
 
-        Reads some batches once more; with TensorFlow another thread does so
-        while the step before runs.
+        None if all steps are first. Reads some batches once more; with
+        TensorFlow another thread does so while the step before runs.
         """
+        is_first = self._is_first()
+        if is_first.all():
+            return None
         start = time.perf_counter()
         count = min(_READ, len(self.batches))
         for number in range(count):
             self.batches[number]
         reading = (time.perf_counter() - start) / count
-        return reading / max(1e-9, float(np.median(self.seconds)))
+        step = float(np.median(np.array(self.seconds)[~is_first]))
+        return round(reading / max(1e-9, step), 4)
+
+    def _is_first(self):
+        is_first = np.zeros(len(self.seconds), bool)
+        is_first[np.unique(self.lengths, return_index=True)[1]] = True
+        is_first[:2] = True
+        return is_first

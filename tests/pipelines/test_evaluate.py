@@ -179,3 +179,17 @@ def test_texts_may_go_unanswered(run, trained):
     found = run(trained.options.data, abstain_below=1.0)
     assert (found["coverage"], found["answered_accuracy"]) == (0, None)
     assert run(trained.options.data, abstain_below=0.01)["coverage"] == 1
+
+
+def test_changed_spans_and_missing_words_are_told(
+    tmp_path, monkeypatch, capsys
+):
+    tagger = make_tagger(tmp_path / "bert")
+    monkeypatch.setattr(module, "read_model_folder", lambda path: tagger)
+    record = {"text": "the zoo", "spans": [[4, 6, "X"]]}
+    path = write_jsonl(tmp_path / "spans.jsonl", [record])
+    evaluate(EvaluateOptions(model="m", data=path))
+    assert "1 widened to whole words" in capsys.readouterr().err
+    path = write_jsonl(tmp_path / "no.jsonl", [{"tokens": [], "tags": []}])
+    with pytest.raises(InputError, match="expected words, found 1 sentences"):
+        evaluate(EvaluateOptions(model="m", data=path))

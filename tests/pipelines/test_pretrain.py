@@ -88,6 +88,27 @@ def test_both_tasks_are_reported_and_the_loss_falls(both):
     assert metrics["validation"] == best
 
 
+def test_too_little_text_to_hide_a_token_is_told(tmp_path, capsys):
+    path = tmp_path / "a.txt"
+    path.write_text("sun\n\npie\n\nhoof\n", "utf-8")
+    for seed in range(9):  # one token is asked for; some show it as it is
+        options = PretrainOptions(
+            data=str(path),
+            encoder="bert-tiny",
+            max_length=8,
+            epochs=1,
+            seed=seed,
+            output=str(tmp_path / "model"),
+            overwrite=True,
+        )
+        _, metrics = pretrain(options)
+        if metrics["mask_token"] is None:
+            break
+    assert "too little text to show a [MASK]" in capsys.readouterr().err
+    page = (tmp_path / "model" / "report.html").read_text("utf-8")
+    assert "loss on [MASK]" not in page
+
+
 def test_the_unigram_entropy_leaves_out_what_is_never_masked():
     masking = Masking(mask_id=4, ordinary_ids=np.arange(5, 30))
 

@@ -484,3 +484,11 @@ def test_data_without_two_tags_are_refused(options, tmp_path, rows, message):
     path = write_jsonl(tmp_path / "data.jsonl", rows * 4)
     with pytest.raises(InputError, match=message):
         run(options, tmp_path, train=path, validation=path)
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_a_part_without_a_word_is_refused(options, tmp_path, part):
+    empty = [{"tokens": [], "tags": []}] * 2
+    given = files(tmp_path) | {part: write_jsonl(tmp_path / "e.jsonl", empty)}
+    with pytest.raises(InputError, match=f"{part}: expected words, found 2 "):
+        run(options, tmp_path, **given)

@@ -11,6 +11,7 @@ from pipelines.data.examples import TaggedExample, TextExample
 from pipelines.data.python_rows import FROM_PYTHON, read_python
 from pipelines.data.readers import read_examples
 from pipelines.data.sources import load_splits
+from pipelines.data.stored import StoredExamples
 from pipelines.data.tagged.reading import read_tagged
 from pipelines.data.tagged.sources import load_tagged_splits
 from pipelines.errors import InputError
@@ -248,3 +249,52 @@ def test_a_data_frame_is_read_as_it_was(pairs):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(pairs, columns=["text", "label"], dtype=object)
     assert [(e.text, e.label) for e in read_python(frame)] == pairs
+
+
+def test_examples_made_by_hand_become_plain():
+    made = [
+        TaggedExample(
+            np.array(["a", "b"]),
+            [np.str_("O"), "B-X"],
+            np.str_("row 2"),
+            np.int64(3),
+            np.str_("a b"),
+            [(np.int64(0), 1), (2, 3)],
+            np.int64(7),
+        ),
+        TaggedExample(("c",), ("O",), document=4, id={"no": "id"}),
+    ]
+    splits = load_tagged_splits({"train": made, "validation": made})
+    assert splits.train == [
+        TaggedExample(
+            ("a", "b"), ("O", "B-X"), "row 2", 3, "a b", ((0, 1), (2, 3)), 7
+        ),
+        TaggedExample(("c",), ("O",), "a list, row 2", 4),
+    ]
+    text = TextExample(np.str_("a"), label=np.str_("x"), id=np.int64(7))
+    (found,) = StoredExamples(read_examples([text]))
+    assert found == TextExample("a", None, "x", "a list, row 1", 7)
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (TaggedExample(("a", "b"), ("O",)), "row 2: expected one tag a word"),
+        (TaggedExample(("a",), None), "row 2: expected a tuple .* as tags"),
+        (TaggedExample("ab", ("O", "O")), "row 2: expected .* as tokens"),
+        (TaggedExample((None,), ("O",)), "row 2: expected .* as tokens"),
+        (TaggedExample(("a",), ("O",), document="d"), "row 2: .*a document"),
+        ({"tokens": ["a"], "tags": ["O"]}, "row 2: expected rows of one kind"),
+    ],
+)
+def test_a_wrong_example_is_named(second, message):
+    first = TaggedExample(("a",), ("O",))
+    with pytest.raises(InputError, match=message):
+        load_tagged_splits([first, second])
+    with pytest.raises(InputError, match="one kind"):
+        load_tagged_splits([{"tokens": ["a"], "tags": ["O"]}, first])
+
+
+def test_a_text_that_is_none_is_named():
+    with pytest.raises(InputError, match="row 1: expected a string as text"):
+        list(read_examples([TextExample(None, label="x")]))

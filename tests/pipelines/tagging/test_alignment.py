@@ -237,6 +237,12 @@ def test_context_is_what_stands_beside_the_sentence():
     assert windows.counts.tolist() == [4, 2, 4]
 
 
+def test_sentences_of_no_words_stand_in_no_way():
+    sentences = [list("ab"), *[[]] * 3000, list("cd")]
+    windows = windows_of(sentences, 8, documents=[0] * 3002)
+    assert texts_of(windows)[0] == texts_of(windows)[7] == list("abcd")
+
+
 def test_one_side_takes_the_room_that_the_other_leaves():
     sentences = [list("abcdef"), list("g"), list("h")]
     windows = windows_of(sentences, 8, documents=[0, 0, 0])

@@ -45,7 +45,8 @@ def test_first_steps_compile_what_the_others_do_not(monkeypatch):
 
 
 def test_steps_that_are_all_first_tell_nothing(monkeypatch):
-    assert times([8, 16], [9, 3], monkeypatch).compile_seconds() == 0.0
+    noted = times([8, 16], [9, 3], monkeypatch)
+    assert noted.compile_seconds() is noted.input_share() is None
 
 
 def test_rows_without_length_count_as_one(monkeypatch):
@@ -60,5 +61,5 @@ def test_steps_beyond_the_plan_are_its_last(monkeypatch):
 
 def test_reading_is_told_as_a_share_of_a_step():
     noted = StepTimes(Plan([8] * 3, seconds=0.02))
-    noted.seconds = [0.1, 0.1, 5.0]
+    noted.seconds, noted.lengths = [5.0, 5.0, 0.1], [8] * 3
     assert 0.2 <= noted.input_share() < 0.9
