@@ -110,9 +110,21 @@ def load_documents(
     )
     if twice:
         note.append(f"{twice} documents that stand twice left out")
+    if not held_out and validation is not None:
+        raise InputError(
+            f"{source_name(validation)}: expected held-out documents, found "
+            "none that the training texts do not have; give others, or leave "
+            "--validation out."
+        )
     if not held_out:
-        train, held_out = _split(train, data, seed)
-        note.append(f"held out: {len(held_out)} of these documents")
+        count = len(train)
+        train, held_out = _split(train, data, seed, note)
+        what = (
+            f"the last {len(held_out[0])} lines"
+            if count == 1
+            else f"{len(held_out)} of these documents"
+        )
+        note.append(f"held out: {what}")
     return train, held_out, note
 
 
@@ -171,7 +183,7 @@ def _blocks(lines):
         yield document
 
 
-def _split(documents, data, seed):
+def _split(documents, data, seed, note):
     """Every tenth document; of a single one, its last lines."""
     if len(documents) == 1 and len(documents[0]) > 1:
         (lines,) = documents
@@ -180,7 +192,9 @@ def _split(documents, data, seed):
     if len(documents) < 2:
         raise InputError(
             f"{source_name(data)}: expected two documents or lines or more, "
-            f"one of them to be held out; found {len(documents)}."
+            f"one of them to be held out; found {len(documents)}"
+            + "".join(f" ({line})" for line in note)
+            + "."
         )
     order = np.random.default_rng(seed).permutation(len(documents))
     count = max(1, round(_SHARE * len(documents)))

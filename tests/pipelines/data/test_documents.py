@@ -72,10 +72,23 @@ def test_a_held_out_text_that_is_trained_on_is_dropped(tmp_path):
     assert load_documents(train, other)[1] == [["three"]]
 
 
+def test_held_out_texts_that_are_all_trained_on_are_refused(tmp_path):
+    train = write(tmp_path / "a.txt", "one\n\ntwo\n")
+    with pytest.raises(InputError, match="a.txt: expected held-out documents"):
+        load_documents(train, train)
+
+
+def test_copies_of_one_text_are_told_where_they_are_too_few(tmp_path):
+    train = write(tmp_path / "a.txt", "one\n\n" * 20)
+    with pytest.raises(InputError, match="found 1 \\(19 documents that stand"):
+        load_documents(train)
+
+
 def test_of_one_document_the_last_lines_are_held_out(tmp_path):
     path = write(tmp_path / "a.txt", "".join(f"line {i}\n" for i in range(20)))
-    train, held_out, _ = load_documents(path)
+    train, held_out, note = load_documents(path)
     assert held_out == [["line 18", "line 19"]]
+    assert note == ["held out: the last 2 lines"]
     assert len(train[0]) == 18
 
 
