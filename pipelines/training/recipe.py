@@ -247,7 +247,9 @@ def _say_result(metrics, output):
     shown = ", ".join(
         f"{name} {value:.4f}"
         for name, value in metrics[part].items()
-        if isinstance(value, float) and name != "loss"
+        if isinstance(value, float)
+        and name not in ("loss", "seconds")
+        and not name.startswith("train_")
     )
     say(
         f"Best: {metrics['best']['stage']}, epoch {metrics['best']['epoch']}",
