@@ -51,6 +51,11 @@ def data(options: DataOptions) -> dict:
         first = options.data if options.train is None else options.train
         task = detect_task(first or "bbc_news", options.data_dir)
     if task == "tag":
+        if options.windows != "none":
+            raise InputError(
+                f"--windows {options.windows}: of classifiers; a tagger reads "
+                "long sentences in windows anyway."
+            )
         from pipelines.tag import tag as recipe
 
         kind, names = TagOptions, (*_SHARED, *_TAG_OPTIONS)

@@ -167,6 +167,8 @@ def test_the_command_reads_tags(tokenizer_only, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["task"] == "tag"
     assert {"O", "B-ANIMAL", "I-ANIMAL"} <= set(found["train"]["labels"])
+    assert cli.main([*given, "--windows", "mean"]) == cli.WRONG_INPUT
+    assert "--windows mean: of classifiers" in capsys.readouterr().err
 
 
 @pytest.mark.backend_free
