@@ -5,6 +5,10 @@ import re
 import keras
 from keras import ops
 
+ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
+if ON_TENSORFLOW:
+    from keras_encoder import tensorflow_kernels
+
 
 @keras.saving.register_keras_serializable(package="keras_encoder")
 class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -54,15 +58,33 @@ class WholeGradientsAdamW(keras.optimizers.AdamW):
     There a gradient of an embedding is one row for each token of the batch.
     Keras clips by the norm of these rows, and its Adam takes them one by one,
     so that a token that comes often would weigh otherwise than on JAX and
-    PyTorch.
+    PyTorch. A step is one kernel there for each variable, not a dozen.
 
     Made as `keras.optimizers.AdamW` is.
     """
 
     def _clip_gradients(self, grads):
-        # A product with a tensor is a tensor; Keras has no other name for it.
-        return super()._clip_gradients(
-            [g if g is None else g * ops.ones((), g.dtype) for g in grads]
+        if ON_TENSORFLOW:
+            grads = [tensorflow_kernels.whole_gradient(g) for g in grads]
+            if self.global_clipnorm and not self.clipnorm:
+                return tensorflow_kernels.clip_by_global_norm(
+                    grads, self.global_clipnorm
+                )
+        return super()._clip_gradients(grads)
+
+    def update_step(self, gradient, variable, learning_rate):
+        if not ON_TENSORFLOW or self.amsgrad:
+            return super().update_step(gradient, variable, learning_rate)
+        index = self._get_variable_index(variable)
+        return tensorflow_kernels.adam_step(
+            gradient,
+            variable,
+            self._momentums[index].value,
+            self._velocities[index].value,
+            self.iterations + 1,
+            learning_rate,
+            (self.beta_1, self.beta_2),
+            self.epsilon,
         )
 
 
@@ -167,7 +189,7 @@ def make_optimizer(
     )
     if layer_decay < 1.0:
         optimizer = LayerwiseAdamW(layer_decay, num_layers, **arguments)
-    elif keras.backend.backend() == "tensorflow":
+    elif ON_TENSORFLOW:
         optimizer = WholeGradientsAdamW(**arguments)
     else:  # on PyTorch Keras has a fast one, for this very class
         optimizer = keras.optimizers.AdamW(**arguments)

@@ -62,8 +62,24 @@ def test_library_imports_only_what_it_may():
         "keras, numpy, tokenizers, safetensors and the standard library. "
         "Use keras.ops for a backend; import huggingface_hub inside the "
         "function that needs it, and tensorflow or keras_hub inside a "
-        "function of keras_encoder/checkpoints; what needs more belongs into "
+        "function of keras_encoder/checkpoints; what is faster in TensorFlow's "
+        "own terms into tensorflow_kernels.py; what needs more belongs into "
         "pipelines:\n" + "\n".join(wrong)
+    )
+
+
+def test_what_only_tensorflow_can_import_is_imported_under_a_condition():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in sources("keras_encoder")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and "tensorflow_kernels" in ast.unparse(node)
+    ]
+    assert not wrong, (
+        "`keras_encoder.tensorflow_kernels` imports TensorFlow. Import it "
+        'under `if keras.backend.backend() == "tensorflow":`:\n'
+        + "\n".join(wrong)
     )
 
 
@@ -142,6 +158,8 @@ def test_loading_a_module_loads_its_packages_and_their_imports():
 def allowed(path: pathlib.Path, lazy: bool) -> frozenset[str]:
     """The packages that a file of `keras_encoder` may import."""
     packages = STANDARD | LIBRARY
+    if path == ROOT / "keras_encoder" / "tensorflow_kernels.py":
+        packages |= {"tensorflow"}
     if lazy:
         packages |= {"huggingface_hub"}
         if path.is_relative_to(ROOT / "keras_encoder" / "checkpoints"):

@@ -37,6 +37,11 @@ def attention_probabilities(query, key, bias=None):
     """
     query = query * (1.0 / math.sqrt(query.shape[-1]))
     scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+    return softmax_over_keys(scores, bias)
+
+
+def softmax_over_keys(scores, bias=None):
+    """Softmax of `scores + bias` over the last axis, in float32."""
     scores = ops.cast(scores, "float32")
     if bias is not None:
         scores = scores + bias
@@ -159,9 +164,6 @@ class SelfAttention(keras.layers.Layer):
         return_attention_scores=False,
         training=None,
     ):
-        query, key, value = self._project(hidden_states, first_token_only)
-        if rotate is not None:
-            query, key = rotate(query), rotate(key)
         bias = padding_bias(padding_mask)
         if position_bias is not None:
             if first_token_only:
@@ -170,19 +172,21 @@ class SelfAttention(keras.layers.Layer):
             position_bias = ops.cast(position_bias, "float32")
             bias = position_bias if bias is None else bias + position_bias
 
-        drops = training and self.dropout > 0
-        if FUSED and not (drops or return_attention_scores):
-            context = fused_attention(query, key, value, bias)
-        else:
-            probabilities = attention_probabilities(query, key, bias)
-            weights = self.dropout_layer(
-                ops.cast(probabilities, self.compute_dtype), training=training
+        if first_token_only and rotate is None:
+            context, probabilities = self._attend_from_first_token(
+                hidden_states, bias, training
             )
-            context = ops.matmul(weights, value)
-            context = ops.transpose(context, (0, 2, 1, 3))
-        # (batch, queries, heads, head_dim)
-        output = self.output_dense(
-            ops.reshape(context, (*ops.shape(context)[:2], self._hidden_dim))
+        else:
+            query, key, value = self._project(hidden_states, first_token_only)
+            if rotate is not None:
+                query, key = rotate(query), rotate(key)
+            context, probabilities = self._attend(
+                query, key, value, bias, training, return_attention_scores
+            )
+        # One axis of positions, as in `FeedForward`.
+        output = self.output_dense(ops.reshape(context, (-1, self._hidden_dim)))
+        output = ops.reshape(
+            output, (*ops.shape(context)[:2], self._hidden_dim)
         )
         if return_attention_scores:
             return output, probabilities
@@ -191,6 +195,57 @@ class SelfAttention(keras.layers.Layer):
     @property
     def _hidden_dim(self):
         return self.output_dense.units
+
+    def _attend(self, query, key, value, bias, training, return_scores):
+        """Returns the context, and the probabilities where they are known.
+
+        The context is (batch, queries, heads, head_dim).
+        """
+        drops = training and self.dropout > 0
+        if FUSED and not (drops or return_scores):
+            return fused_attention(query, key, value, bias), None
+        probabilities = attention_probabilities(query, key, bias)
+        weights = self._drop(probabilities, training)
+        context = ops.matmul(weights, value)
+        return ops.transpose(context, (0, 2, 1, 3)), probabilities
+
+    def _attend_from_first_token(self, hidden_states, bias, training):
+        """The same for the first position, without keys and values.
+
+        Where one query reads them, `q . (W_k x + b_k)` is `(W_k^T q) . x +
+        q . b_k`, and a weighted sum of values is `W_v` times that of the
+        inputs: about head_dim times fewer operations.
+        """
+        heads = self.num_heads
+        head_dim = self._hidden_dim // heads
+        batch = ops.shape(hidden_states)[0]
+        query = self.query_dense(hidden_states[:, 0])
+        query = query * (1.0 / math.sqrt(head_dim))
+        query = ops.reshape(query, (batch, 1, heads, head_dim))
+
+        kernel, bias_k = self._by_head(self.key_dense)
+        toward = ops.einsum("bqnd,hnd->bnqh", query, kernel)
+        scores = ops.einsum("bnqh,bsh->bnqs", toward, hidden_states)
+        scores = scores + ops.einsum("bqnd,nd->bnq", query, bias_k)[..., None]
+        probabilities = softmax_over_keys(scores, bias)
+
+        weights = self._drop(probabilities, training)
+        mixed = ops.einsum("bnqs,bsh->bnqh", weights, hidden_states)
+        kernel, bias_v = self._by_head(self.value_dense)
+        context = ops.einsum("bnqh,hnd->bqnd", mixed, kernel)
+        # With dropout the weights do not add up to one.
+        total = ops.transpose(ops.sum(weights, axis=-1), (0, 2, 1))
+        return context + total[..., None] * bias_v, probabilities
+
+    def _drop(self, probabilities, training):
+        weights = ops.cast(probabilities, self.compute_dtype)
+        return self.dropout_layer(weights, training=training)
+
+    def _by_head(self, dense):
+        """Kernel (hidden, heads, head_dim) and bias (heads, head_dim)."""
+        shape = (self.num_heads, self._hidden_dim // self.num_heads)
+        kernel = ops.reshape(dense.kernel, (self._hidden_dim, *shape))
+        return kernel, ops.reshape(dense.bias, shape)
 
     def _project(self, hidden_states, first_token_only):
         """Returns query, key and value, each (batch, heads, seq, head_dim)."""
@@ -207,8 +262,9 @@ class SelfAttention(keras.layers.Layer):
         """Applies several projections to one input as one matrix product."""
         kernel = ops.concatenate([d.kernel for d in denses], axis=-1)
         bias = ops.concatenate([d.bias for d in denses], axis=-1)
-        projected = ops.matmul(hidden_states, kernel) + bias
-        batch, length = ops.shape(projected)[:2]
+        batch, length = ops.shape(hidden_states)[:2]
+        positions = ops.reshape(hidden_states, (-1, self._hidden_dim))
+        projected = ops.add(ops.matmul(positions, kernel), bias)
         head_dim = self._hidden_dim // self.num_heads
         shape = (batch, length, len(denses), self.num_heads, head_dim)
         projected = ops.transpose(

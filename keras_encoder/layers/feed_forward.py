@@ -16,6 +16,13 @@ ACTIVATIONS = {
     # https://arxiv.org/abs/2002.05202.
     "geglu": lambda x: keras.activations.gelu(x, approximate=False),
 }
+# The same in training, where a backend has a faster form.
+TRAINING_ACTIVATIONS = dict(ACTIVATIONS)
+if keras.backend.backend() == "tensorflow":
+    from keras_encoder import tensorflow_kernels
+
+    TRAINING_ACTIVATIONS["gelu"] = tensorflow_kernels.gelu
+    TRAINING_ACTIVATIONS["geglu"] = tensorflow_kernels.gelu
 GATED = ("geglu",)
 
 
@@ -43,6 +50,8 @@ class FeedForward(keras.layers.Layer):
 
     Call arguments:
         hidden_states: tensor (batch, seq, hidden).
+        training: bool. The numbers are the same; only how fast gradients are
+            computed is not.
 
     Returns:
         Tensor (batch, seq, hidden).
@@ -81,13 +90,14 @@ class FeedForward(keras.layers.Layer):
         dense.build((None, input_dim))
         return dense
 
-    def call(self, hidden_states):
+    def call(self, hidden_states, training=False):
         # One axis of positions: between two reshapes TensorFlow does not fuse
         # a product with its bias.
         hidden_dim = hidden_states.shape[-1]
         positions = ops.reshape(hidden_states, (-1, hidden_dim))
         wide = self.intermediate_dense(positions)  # (batch * seq, 4 hidden)
-        activate = ACTIVATIONS[self.activation]
+        activations = TRAINING_ACTIVATIONS if training else ACTIVATIONS
+        activate = activations[self.activation]
         if self.gate_dense is None:
             wide = activate(wide)
         else:

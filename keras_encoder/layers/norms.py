@@ -4,11 +4,28 @@ import keras
 
 from keras_encoder.layers.checks import check_epsilon
 
+ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
+if ON_TENSORFLOW:
+    from keras_encoder import tensorflow_kernels
+
+
+@keras.saving.register_keras_serializable(package="keras_encoder")
+class LayerNormalization(keras.layers.LayerNormalization):
+    """Keras' own, with a faster gradient on TensorFlow."""
+
+    def call(self, inputs, training=False):
+        if not (ON_TENSORFLOW and training):
+            return super().call(inputs)
+        return tensorflow_kernels.layer_norm(
+            inputs, self.gamma, self.beta, self.epsilon
+        )
+
+
 # Keras computes the statistics of both in float32, whatever the policy.
 NORMS = {
     # (x - mean) / sqrt(variance + epsilon) * gamma + beta, over the features
     # of a token: https://arxiv.org/abs/1607.06450.
-    "layer_norm": keras.layers.LayerNormalization,
+    "layer_norm": LayerNormalization,
     # x / sqrt(mean(x^2) + epsilon) * scale: https://arxiv.org/abs/1910.07467.
     "rms_norm": keras.layers.RMSNormalization,
 }

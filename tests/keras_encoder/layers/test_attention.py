@@ -136,6 +136,24 @@ def test_the_first_token_alone_equals_the_first_of_all(mask, training):
     )
 
 
+def test_the_first_token_drops_what_the_others_would():
+    """Where values are 1, its output is the sum of the weights that stay."""
+    layer = attention(dropout=0.5)
+    layer.value_dense.set_weights([np.zeros((HIDDEN, HIDDEN)), np.ones(HIDDEN)])
+    layer.output_dense.set_weights([np.eye(HIDDEN), np.zeros(HIDDEN)])
+    x = np.tile(states()[:1], (64, 1, 1))
+    kept, probabilities = layer(
+        x, first_token_only=True, return_attention_scores=True, training=True
+    )
+    np.testing.assert_allclose(to_numpy(probabilities).sum(-1), 1, atol=1e-6)
+    kept = to_numpy(kept)
+    assert kept.std() > 0.1
+    assert kept.mean() == pytest.approx(1.0, abs=0.1)
+    # Each head has its own: as many values as heads in each example.
+    heads = kept.reshape(64, HEADS, -1)
+    np.testing.assert_allclose(heads, heads[..., :1].repeat(heads.shape[-1], 2))
+
+
 def test_symbolic_outputs_state_what_the_call_returns():
     x = keras.Input((SEQ, HIDDEN), batch_size=BATCH)
     output, scores = attention()(
