@@ -25,7 +25,7 @@ from pipelines.console import say
 from pipelines.errors import InputError
 from pipelines.measuring.costs import operations
 from pipelines.options import BenchmarkOptions
-from pipelines.training.recipe import POLICIES
+from pipelines.training.precision import POLICIES
 
 CLASSES = 5
 # Rows, inner width and columns of the product that stands for the ceiling.

@@ -90,7 +90,11 @@ def _classify(options, callbacks):
     inputs, report = _tokenise_splits(start.tokenizer, splits, settings)
     task = Task(fine_tuned, options, start, splits, weights, inputs, callbacks)
     found = {"rows": {n: len(getattr(splits, n)) for n in PARTS}}
-    found |= {"data": report, "load_seconds": start.load_seconds}
+    found |= {
+        "data": report,
+        "precision": start.precision,
+        "load_seconds": start.load_seconds,
+    }
     if shares:
         stages, best, scores, outcome = train_curve(task, shares)
     else:

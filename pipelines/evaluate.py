@@ -15,6 +15,7 @@ from pipelines.console import say
 from pipelines.data.labels import (
     compare_label_sets,
     compare_names,
+    is_minus_one,
     normalise_label,
 )
 from pipelines.data.readers import read_examples
@@ -29,7 +30,7 @@ from pipelines.options.fields import named_columns
 from pipelines.outputs import new_file
 from pipelines.tagging.metrics import tag_scores
 from pipelines.tagging.mistakes import sentence_mistakes
-from pipelines.tagging.schemes import detect_scheme
+from pipelines.tagging.schemes import PLAIN, detect_scheme
 from pipelines.tagging.sentences import (
     check_words,
     label_examples,
@@ -124,8 +125,12 @@ def _read_texts(options, fine_tuned):
             options.label,
             data_dir=options.data_dir,
         ):
+            is_label = "-1" in fine_tuned.labels and is_minus_one(row.label)
             label = normalise_label(
-                row.label, problem, row.where, options.skip_unlabelled
+                row.label,
+                problem,
+                row.where,
+                options.skip_unlabelled and not is_label,
             )
             if label is None:
                 left_out += 1
@@ -157,7 +162,9 @@ def _read_sentences(options, fine_tuned):
             f"--data {options.data}: expected tagged sentences, found none."
         )
     check_words(f"--data {options.data}", examples)
-    scheme = detect_scheme(example.tags for example in examples)
+    scheme = PLAIN
+    if fine_tuned.settings["scheme"] != PLAIN:
+        scheme = detect_scheme(example.tags for example in examples)
     examples = to_inner(examples, scheme)
     found = ((e.where, tag) for e in examples for tag in e.tags)
     say(*compare_names(fine_tuned.labels, found, "data"))

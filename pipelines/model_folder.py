@@ -146,7 +146,7 @@ def _read_settings(path):
     if not path.exists():
         return {}
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise CheckpointError(f"{path}: expected JSON ({error}).") from error
     if not isinstance(settings, dict):

@@ -74,6 +74,10 @@ def new_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
+# The name of a file that is no UTF-8 comes out as JSON's escapes of its bytes.
+_TEXT = {"encoding": "utf-8", "newline": "\n", "errors": "backslashreplace"}
+
+
 @contextlib.contextmanager
 def new_file(path: str, option: str = "--output") -> Iterator[io.TextIOBase]:
     """Yields a UTF-8 file beside `path` that takes its place when closed.
@@ -89,7 +93,7 @@ def new_file(path: str, option: str = "--output") -> Iterator[io.TextIOBase]:
     if target.is_dir():
         raise InputError(f"{option} {path}: expected a file, found a folder.")
     if target.exists() and not target.is_file():  # a pipe or device
-        with open(target, "w", encoding="utf-8", newline="\n") as file:
+        with open(target, "w", **_TEXT) as file:
             yield file
         return
     target = target.resolve()  # a link stays a link
@@ -103,7 +107,7 @@ def new_file(path: str, option: str = "--output") -> Iterator[io.TextIOBase]:
             f"{option} {path}: cannot be written ({error})."
         ) from error
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+        with open(handle, "w", **_TEXT) as file:
             yield file
         os.chmod(scratch, 0o644)
         os.replace(scratch, target)

@@ -1,6 +1,7 @@
 """Labels for new texts, in their order, as JSON lines."""
 
 import dataclasses
+import itertools
 import json
 import os
 import sys
@@ -8,12 +9,14 @@ from collections.abc import Iterable, Iterator
 
 from pipelines.classification.decisions import with_abstention
 from pipelines.classification.texts import text_results
+from pipelines.data.columns import MissingColumn
 from pipelines.data.examples import TaggedExample, TextExample, in_chunks
 from pipelines.data.jsonl import parse_object
+from pipelines.data.layouts import data_suffix
 from pipelines.data.readers import read_examples
 from pipelines.data.tagged.conll import read_conll
 from pipelines.data.tagged.conllu import read_conllu
-from pipelines.data.text_files import read_lines
+from pipelines.data.text_files import read_lines, refuse_utf16
 from pipelines.errors import InputError
 from pipelines.model_folder import FineTuned, read_model_folder
 from pipelines.options import PredictOptions
@@ -35,20 +38,22 @@ def predict(options: PredictOptions) -> None:
     """
     if (options.text is None) == (options.input is None):
         raise InputError("Give either --text or --input.")
-    examples = _read(options)
     if options.output is None:
-        for result in _results(options, examples):
+        for result in _results(options):
             print(json.dumps(result, ensure_ascii=False), flush=True)
         return
     with new_file(options.output) as file:
-        for result in _results(options, examples):
+        for result in _results(options):
             file.write(json.dumps(result, ensure_ascii=False) + "\n")
 
 
-def _results(options, examples):
+def _results(options):
+    if options.input not in (None, "-") and not os.path.exists(options.input):
+        raise InputError(f"--input {options.input}: no such file.")
     fine_tuned = read_model_folder(options.model)
     settings = with_abstention(fine_tuned.settings, options.abstain_below)
     fine_tuned = dataclasses.replace(fine_tuned, settings=settings)
+    examples = _read(options, settings.get("columns", {}))
     yield from predict_stream(
         fine_tuned, examples, options.batch_size, options.aggregation
     )
@@ -102,29 +107,49 @@ def _predict_chunk(fine_tuned, chunk, batch_size, aggregation):
         yield result
 
 
-def _read(options) -> Iterator[TextExample | TaggedExample]:
+def _read(options, learned) -> Iterator[TextExample | TaggedExample]:
     if options.text is not None:
-        _check_unicode(options.text)
-        return iter([TextExample(options.text, where="--text")])
+        text = _as_utf8(options.text)
+        return iter([TextExample(text, where="--text")])
     if options.input == "-":
         lines = enumerate(_standard_input(), start=1)
         return _from_lines(lines, _STANDARD_INPUT)
-    if not os.path.exists(options.input):
-        raise InputError(f"--input {options.input}: no such file.")
-    name = options.input.lower().removesuffix(".gz").removesuffix(".bz2")
-    if name.endswith((".csv", ".tsv", ".parquet")):
-        return read_examples(options.input, labelled=False)
-    if name.endswith(".conllu"):
+    suffix = data_suffix(options.input)
+    if suffix in (".csv", ".tsv", ".parquet"):
+        return _from_table(options.input, learned)
+    if suffix == ".conllu":
         return read_conllu(options.input, tag=None)
-    if name.endswith(".conll"):
+    if suffix in (".conll", ".bio", ".iob", ".iob2", ".bioes"):
         return read_conll(options.input, tag=None)
-    return _from_lines(read_lines(options.input), options.input)
+    as_json = True if suffix in (".jsonl", ".ndjson", ".json") else None
+    return _from_lines(read_lines(options.input), options.input, as_json)
 
 
-def _check_unicode(text):
+def _from_table(path, learned) -> Iterator[TextExample]:
+    """Rows of the columns that the model learned from, or of usual names."""
+    names = {n: c for n, c in learned.items() if n in ("text", "text_pair")}
+    rows = read_examples(path, **names, labelled=False)
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:  # a byte that the shell passed on
+        first = [*itertools.islice(rows, 1)]
+    except MissingColumn:
+        return read_examples(path, labelled=False)
+    return itertools.chain(first, rows)
+
+
+def _as_utf8(text):
+    """What the shell passed on, where Python took it for another encoding."""
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeEncodeError:  # not from the shell
+        pass
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"--text: expected UTF-8, found byte "
+            f"0x{error.object[error.start]:02x}."
+        ) from error
+    try:
+        return text.encode("utf-8").decode("utf-8")
+    except UnicodeEncodeError as error:
         raise InputError(
             f"--text: expected UTF-8, found {error.object[error.start]!a}."
         ) from error
@@ -132,6 +157,8 @@ def _check_unicode(text):
 
 def _standard_input():
     for number, raw in enumerate(sys.stdin.buffer, start=1):
+        if number == 1:
+            refuse_utf16(raw, _STANDARD_INPUT)
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -143,14 +170,16 @@ def _standard_input():
         yield line.removeprefix("\ufeff")
 
 
-def _from_lines(lines, source) -> Iterator[TextExample | TaggedExample]:
+def _from_lines(
+    lines, source, as_json: bool | None = None
+) -> Iterator[TextExample | TaggedExample]:
     """JSON objects if the first text is one, else each line is a text.
 
     A blank line among plain texts is an empty text, so that every input line
     has its output; among JSON objects it is nothing. Neighbouring objects
     with the same `document` are one document, any other is one of its own.
     """
-    blank, as_json = [], None
+    blank = []
     document, last = 0, None
     for number, line in lines:
         where = f"{source}:{number}"

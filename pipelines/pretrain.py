@@ -81,8 +81,11 @@ def pretrain(
         options, start.tokenizer, train, held_out
     )
     rate = _rate(options, start.is_random)
-    record, best = _train(model, batches, watched, options, rate, callbacks)
+    record, best = _train(
+        model, batches, watched, options, rate, start.precision, callbacks
+    )
     found = {
+        "precision": start.precision,
         "load_seconds": start.load_seconds,
         "rows": {
             "train": len(batches.rows.inputs),
@@ -236,7 +239,7 @@ def _rate(options, is_random):
     return RATE_FROM_RANDOM if is_random else RATE_FROM_CHECKPOINT
 
 
-def _train(model, batches, watched, options, rate, callbacks):
+def _train(model, batches, watched, options, rate, precision, callbacks):
     """Trains to the end and goes back to the best epoch."""
     started = time.perf_counter()
     steps = options.gradient_accumulation_steps
@@ -254,7 +257,7 @@ def _train(model, batches, watched, options, rate, callbacks):
         warmup=options.warmup,
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
-        scale_loss=options.precision == "float16",
+        scale_loss=precision == "float16",
     )
     losses = SmoothCrossentropy(reduction=reduction(steps))
     metrics = weighted_metrics(model)

@@ -109,6 +109,7 @@ def _tag(options, callbacks):
     found = {
         "scheme": scheme,
         "data": report,
+        "precision": start.precision,
         "load_seconds": start.load_seconds,
         **scores,
     }

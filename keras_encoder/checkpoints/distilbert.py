@@ -14,6 +14,7 @@ from keras_encoder.checkpoints.huggingface import (
     load_encoder_tensors,
     make_encoder,
     open_folder_tensors,
+    renamed,
 )
 
 MODEL_TYPE = "distilbert"
@@ -85,7 +86,7 @@ def load_encoder(folder, **overrides):
     arguments = encoder_arguments(read_config(folder), source)
     encoder = make_encoder({**arguments, **overrides}, source)
     with open_folder_tensors(folder) as tensors:
-        tensors = {tensor_name(name): tensors[name] for name in tensors}
+        tensors = renamed(tensors, tensor_name, str(folder))
         shape = (encoder.num_segments, encoder.hidden_dim)
         tensors[SEGMENTS] = lambda: np.zeros(shape, "float32")
         report = load_encoder_tensors(encoder, tensors, str(folder))

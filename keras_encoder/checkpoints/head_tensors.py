@@ -9,6 +9,7 @@ from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.huggingface import (
     open_folder_tensors,
     plain_names,
+    renamed,
 )
 
 # Copies of a tensor that some files have -> the one that is ours.
@@ -34,7 +35,7 @@ def open_named_tensors(folder):
         return
     with open_folder_tensors(folder) as tensors:
         if distilbert.is_in(folder):
-            yield {distilbert.tensor_name(n): tensors[n] for n in tensors}
+            yield renamed(tensors, distilbert.tensor_name, str(folder))
         else:
             yield plain_names(tensors, str(folder))
 

@@ -253,22 +253,38 @@ def plain_names(tensors, source):
         tensors: dict of name -> anything.
         source: what to call it in messages.
     """
-    plain = {}
+    plain = renamed(tensors, _plain_name, source)
+    return {name: read for name, read in plain.items() if name not in IGNORED}
+
+
+def _plain_name(name):
+    name = name.removeprefix("module.").removeprefix("model.")
+    parts = name.removeprefix("bert.").split(".")
+    if len(parts) > 1 and parts[-2] == "LayerNorm":
+        parts[-1] = {"gamma": "weight", "beta": "bias"}.get(
+            parts[-1], parts[-1]
+        )
+    return ".".join(parts)
+
+
+def renamed(tensors, rename, source):
+    """The tensors by other names.
+
+    Args:
+        tensors: dict of name -> anything.
+        rename: function from a name to ours.
+        source: what to call it in messages.
+
+    Raises:
+        CheckpointError: if two tensors get one name.
+    """
+    found = {}
     for name, read in tensors.items():
-        short = name.removeprefix("module.").removeprefix("model.")
-        short = short.removeprefix("bert.")
-        parts = short.split(".")
-        if len(parts) > 1 and parts[-2] == "LayerNorm":
-            parts[-1] = {"gamma": "weight", "beta": "bias"}.get(
-                parts[-1], parts[-1]
-            )
-        short = ".".join(parts)
-        if short in IGNORED:
-            continue
-        if short in plain:
+        ours = rename(name)
+        if ours in found:
             raise CheckpointError(
-                f"{source}: two tensors have the name {short!r} once prefixes "
+                f"{source}: two tensors have the name {ours!r} once prefixes "
                 "are dropped."
             )
-        plain[short] = read
-    return plain
+        found[ours] = read
+    return found

@@ -171,6 +171,11 @@ def _labels(config, width, name, source):
             f"each number of {name!r}; found {found} labels."
         )
     by_id = {int(i): str(label) for i, label in id2label.items()}
+    if len(set(by_id.values())) < width:
+        raise CheckpointError(
+            f"{source}: id2label must name each label once; found "
+            f"{', '.join(map(repr, by_id.values()))}."
+        )
     return tuple(by_id[i] for i in range(width))
 
 

@@ -9,6 +9,7 @@ from safetensors import safe_open
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.weight_files import (
     check_content,
+    check_new,
     find_weight_files,
 )
 
@@ -42,6 +43,7 @@ def open_tensors(folder):
         for path in find_weight_files(folder, SINGLE, INDEX):
             opened = stack.enter_context(_open(path))
             for name in opened.keys():
+                check_new(name, tensors, path)
                 tensors[name] = _reader(opened, name, path)
         yield tensors
 

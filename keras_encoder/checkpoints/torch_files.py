@@ -17,6 +17,7 @@ import numpy as np
 from keras_encoder.checkpoints.errors import CheckpointError
 from keras_encoder.checkpoints.weight_files import (
     check_content,
+    check_new,
     find_weight_files,
     widen_bfloat16,
 )
@@ -100,6 +101,7 @@ def open_tensors(folder):
             file = stack.enter_context(open(path, "rb"))
             state, read_storage = _open(path, file)
             for name, tensor in _checked(state, path).items():
+                check_new(name, tensors, path)
                 tensors[name] = _reader(tensor, name, path, read_storage)
         yield tensors
 

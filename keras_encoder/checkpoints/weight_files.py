@@ -74,6 +74,15 @@ def check_content(path):
         )
 
 
+def check_new(name, tensors, path):
+    """Raises if another shard has a tensor of this name, too."""
+    if name in tensors:
+        raise CheckpointError(
+            f"{path}: the tensor {name!r} stands in another shard, too; which "
+            "one is meant cannot be told."
+        )
+
+
 def widen_bfloat16(array):
     """float32 array of bfloat16 numbers, which NumPy lacks.
 

@@ -29,6 +29,10 @@ _SECOND_TEXTS = ("text_pair", "sentence2", "hypothesis")
 _LABELS = ("label", "labels", "category", "class", "target", "score")
 
 
+class MissingColumn(InputError):
+    """A column that was asked for is not there."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Columns:
     """The names of the columns to read; None where there is no such column."""
@@ -69,7 +73,7 @@ def choose_columns(
     asked = {"--text": text, "--text-pair": text_pair, "--label": label}
     for option, name in asked.items():
         if name is not None and name not in found:
-            raise InputError(
+            raise MissingColumn(
                 f'{where}: no column "{name}" ({option}); '
                 f"found {list_names(found)}."
             )

@@ -74,7 +74,7 @@ def _examples(records, path, names, labelled) -> Iterator[TextExample]:
     try:
         columns = choose_columns(header, f"{path}:{number}", *names, labelled)
     except InputError as error:
-        raise InputError(
+        raise type(error)(
             f"{error} The first line must name the columns."
         ) from error
     for number, cells in records:

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import decimal
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,10 @@ PROBLEMS = ("single_label", "multi_label", "regression")
 
 # At most 18 digits: longer runs are names, not numbers, and would be slow.
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_DECIMAL = re.compile(r"([+-]?[0-9]{1,18})\.([0-9]+)")
+_DECIMAL = re.compile(
+    r"[+-]?(([0-9]{1,18}\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+    r"|[0-9]{1,18}[eE]-[0-9]{1,3})"  # 1e5 may be a name
+)
 
 
 def normalise_label(
@@ -158,11 +162,11 @@ def _name(value, where: str) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         value = value.strip()
-        decimal = _DECIMAL.fullmatch(value)
-        if decimal is None:
+        if not _DECIMAL.fullmatch(value):
             return value
-        if not decimal[2].strip("0"):
-            return str(int(decimal[1]))
+        number = decimal.Decimal(value)
+        if number == number.to_integral_value():
+            return str(int(number))
     elif isinstance(value, int):
         return str(value)
     elif isinstance(value, float):

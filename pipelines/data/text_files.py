@@ -86,11 +86,8 @@ def read_lines(path) -> Iterator[tuple[int, str]]:
     offset = 0
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
-            if number == 1 and raw.startswith(_UTF16_MARKS):
-                raise InputError(
-                    f"{path}: expected UTF-8, found UTF-16 (by its byte-order "
-                    "mark); save the file as UTF-8."
-                )
+            if number == 1:
+                refuse_utf16(raw, path)
             try:
                 line = raw.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -103,3 +100,12 @@ def read_lines(path) -> Iterator[tuple[int, str]]:
             offset += len(raw)
             line = line.removesuffix("\n").removesuffix("\r")
             yield number, line.removeprefix("\ufeff")
+
+
+def refuse_utf16(raw: bytes, source) -> None:
+    """Raises InputError if the first bytes of a file are UTF-16's mark."""
+    if raw.startswith(_UTF16_MARKS):
+        raise InputError(
+            f"{source}: expected UTF-8, found UTF-16 (by its byte-order "
+            "mark); save it as UTF-8."
+        )

@@ -35,7 +35,7 @@ def _run_keras(folder, batch):
     import keras
 
     from keras_encoder.checkpoints.load import load_encoder_only
-    from pipelines.training.recipe import POLICIES
+    from pipelines.training.precision import POLICIES
 
     found = {}
     for precision in PRECISIONS:

@@ -70,9 +70,10 @@ class RunOptions:
         range=RATE,
     )
     precision: str = option(
-        "float32",
-        "of the computation; weights stay in float32",
-        choices=PRECISIONS,
+        "auto",
+        "of the computation; weights stay in float32; auto: bfloat16 where "
+        "this machine is faster in it, else float32",
+        choices=("auto", *PRECISIONS),
     )
     seed: int = option(
         42,

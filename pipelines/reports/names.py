@@ -1,5 +1,6 @@
 """What reports call a model, its data and the encoder that it came from."""
 
+import os
 import pathlib
 
 from keras_encoder.checkpoints.locate import MINILM_REPO
@@ -35,9 +36,10 @@ def data_name(task: str, options) -> str:
 def base_name(source) -> str:
     """A file without the folders that it lies in, which are nobody's business.
 
-    What has a colon, as `tfds:glue/sst2`, is the name of no file.
+    What has a colon, as `tfds:glue/sst2`, is the name of no file. Bytes that
+    are no UTF-8 become U+FFFD: reports are.
     """
-    source = str(source)
+    source = os.fsencode(str(source)).decode("utf-8", "replace")
     is_file = ":" not in source[2:]  # further left it follows a drive
     return (pathlib.PurePath(source).name or source) if is_file else source
 

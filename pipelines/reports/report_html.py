@@ -104,6 +104,7 @@ def _more_figures(metrics, judged):
     if report := metrics.get("data"):
         more[f"{judged.part} rows"] = number(report[judged.part]["rows"])
     more["parameters"] = number(metrics["num_parameters"])
+    more["trained in"] = metrics["precision"]
     more["time"] = _duration(metrics["seconds"])
     return more
 

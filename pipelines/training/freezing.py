@@ -60,10 +60,11 @@ def frozen_stay(model, stage: str):
     Raises:
         RuntimeError: naming the first weight that is not.
     """
-    before = {v.path: _digest(v) for v in model.non_trainable_weights}
+    # Of what is frozen now: a callback may change what is, too.
+    before = [(v, _digest(v)) for v in model.non_trainable_weights]
     yield
-    for variable in model.non_trainable_weights:
-        if _digest(variable) != before[variable.path]:
+    for variable, digest in before:
+        if _digest(variable) != digest:
             raise RuntimeError(
                 f"Stage {stage} changed the frozen {variable.path}."
             )

@@ -21,15 +21,11 @@ from pipelines.options import FineTuneOptions, RunOptions
 from pipelines.reports.outcome import Outcome
 from pipelines.training.best_state import BestState
 from pipelines.training.features import compute_states
+from pipelines.training.precision import POLICIES, choose_precision
 from pipelines.training.stages import Stage, Trainer
 
 # A random encoder of BERT's size reads BERT's uncased vocabulary, from here.
 VOCABULARY = "minilm-l6"
-POLICIES = {
-    "float32": "float32",
-    "bfloat16": "mixed_bfloat16",
-    "float16": "mixed_float16",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +37,7 @@ class Pretrained:
         tokenizer: `Tokenizer`.
         is_random: whether nothing was loaded.
         pooler_is_random: whether the checkpoint had no pooler.
+        precision: that of the encoder: float32, bfloat16 or float16.
         load_seconds: what loading took.
     """
 
@@ -48,6 +45,7 @@ class Pretrained:
     tokenizer: Tokenizer
     is_random: bool
     pooler_is_random: bool
+    precision: str
     load_seconds: float
 
 
@@ -79,7 +77,8 @@ def load_start(
     """
     _set_seed(options.seed)
     started = time.perf_counter()
-    overrides["dtype"] = POLICIES[options.precision]
+    precision = choose_precision(options.precision)
+    overrides["dtype"] = POLICIES[precision]
     if options.dropout is not None:
         overrides["dropout"] = options.dropout
         overrides["attention_dropout"] = options.dropout
@@ -103,6 +102,7 @@ def load_start(
         own or tokenizer,
         not report.matched,
         report.pooler_is_random,
+        precision,
         round(time.perf_counter() - started, 2),
     )
 

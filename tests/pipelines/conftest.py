@@ -43,6 +43,7 @@ def options(bert, topics):
         finetune_epochs=1,
         finetune_learning_rate=1e-3,
         dropout=0.1,
+        precision="float32",  # so that a test is the same on every machine
     )
 
 

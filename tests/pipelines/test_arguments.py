@@ -64,7 +64,7 @@ def test_text_becomes_the_kind_of_the_option(name, text, value):
         ("adapt_learning_rate", "inf", "--adapt-learning-rate: expected"),
         ("adapt_learning_rate", "fast", "expected a number, found 'fast'"),
         ("problem", "multilabel", "Did you mean multi_label"),
-        ("precision", "fp16", "expected float32, bfloat16, float16"),
+        ("precision", "fp16", "expected auto, float32, bfloat16, float16"),
         ("data", "", "--data: expected text, found ''"),
     ],
 )

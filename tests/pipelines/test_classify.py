@@ -4,6 +4,8 @@ import csv
 import dataclasses
 import importlib.util
 import json
+import os
+import pathlib
 import random
 
 import keras
@@ -394,3 +396,12 @@ def test_sampling_decides_what_a_label_weighs(
     entropy = -expected * np.log(expected)
     entropy -= (1 - expected) * np.log(1 - expected)
     assert last == pytest.approx(entropy, abs=0.02)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX")
+def test_a_file_whose_name_is_no_utf8_costs_no_model(head_only, tmp_path):
+    data = os.fsdecode(os.fsencode(tmp_path) + b"/K\xf6ln.csv")
+    write_csv(pathlib.Path(data), rows(30))
+    classify(replace(head_only, data=data, adapt_epochs=1))
+    card = pathlib.Path(head_only.output, "README.md").read_text("utf-8")
+    assert "K\ufffdln.csv" in card

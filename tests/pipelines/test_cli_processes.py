@@ -225,3 +225,13 @@ def test_text_of_any_language_passes_any_locale(trained, tmp_path):
     )
     assert status == 0, err
     assert json.loads(out)["id"] == "Łódź “x”"
+    utf8 = run("predict", "--model", trained.folder, "--text", "sun Łódź")
+    anywhere = run(
+        *("predict", "--model", trained.folder, "--text", "sun Łódź"),
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
+        PYTHONIOENCODING="",
+        LC_ALL="C",
+        LANG="C",
+    )
+    assert anywhere[:2] == utf8[:2], anywhere

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from pipelines import evaluate as module
@@ -80,6 +81,31 @@ def test_rows_without_label_stop_or_are_left_out(run, tmp_path, capsys):
         run(data)
     assert run(data, skip_unlabelled=True)["rows"] == 1
     assert "1 rows without a label left out" in capsys.readouterr().err
+
+
+def test_minus_one_is_a_label_where_the_model_has_it(
+    trained, tmp_path, monkeypatch
+):
+    model = dataclasses.replace(trained.fine_tuned, labels=("-1", "0", "1"))
+    monkeypatch.setattr(module, "read_model_folder", lambda path: model)
+    lines = [("sun", "-1"), ("far", "0"), ("pie", "1"), ("zoo", "")]
+    data = write_csv(tmp_path / "a.csv", lines)
+    found = evaluate(
+        EvaluateOptions(model="model", data=data, skip_unlabelled=True)
+    )
+    assert found["rows"] == 3
+    assert found["per_class"]["-1"]["support"] == 1
+
+
+def test_plain_labels_stay_plain_whatever_they_spell(tmp_path, monkeypatch):
+    """A label `I` among others is no entity, even where it stands alone."""
+    tagger = make_tagger(tmp_path / "bert", labels=("B", "I", "N"))
+    assert tagger.settings["scheme"] == "plain"
+    kernel = 0 * tagger.model.logits.kernel.numpy()
+    tagger.model.logits.set_weights([kernel, np.array([0.0, 9.0, 0.0])])
+    monkeypatch.setattr(module, "read_model_folder", lambda path: tagger)
+    data = write_jsonl(tmp_path / "a.jsonl", [{"tokens": ["a"], "tags": ["I"]}])
+    assert evaluate(EvaluateOptions(model="m", data=data))["accuracy"] == 1.0
 
 
 def test_no_rows_are_an_error(run, tmp_path):

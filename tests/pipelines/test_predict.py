@@ -1,12 +1,18 @@
 """One output for each input, in order, whatever stands there."""
 
+import bz2
+import dataclasses
+import gzip
 import io
 import json
+import pathlib
 import types
+import zipfile
 
 import numpy as np
 import pytest
 
+from pipelines import predict as module
 from pipelines.classification.texts import predict_scores
 from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
@@ -104,6 +110,60 @@ def test_odd_texts_have_results_as_csv(run, trained, tmp_path):
     found = run(input=path)
     assert [row.pop("id") for row in found] == [str(i) for i in range(6)]
     close(found, expected(trained, ODD))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zip"])
+def test_a_packed_table_is_read_as_one(run, trained, tmp_path, suffix):
+    texts = ["sun", "far, pie"]
+    path = write_csv(
+        tmp_path / "in.csv", [*zip("ab", texts, strict=True)], ("id", "text")
+    )
+    content = pathlib.Path(path).read_bytes()
+    packed = tmp_path / f"in.csv{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("in.csv", content)
+    elif suffix:
+        pack = {".gz": gzip, ".bz2": bz2}[suffix].compress
+        packed.write_bytes(pack(content))
+    found = run(input=str(packed))
+    assert [row.pop("id") for row in found] == ["a", "b"]
+    close(found, expected(trained, texts))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json"])
+@pytest.mark.parametrize("first", ["[]", '"text": "a"}', "sun"])
+def test_a_wrong_first_line_of_json_is_no_text(run, tmp_path, suffix, first):
+    path = tmp_path / f"in{suffix}"
+    path.write_text(first + '\n{"text": "sun"}\n')
+    with pytest.raises(InputError, match=f"in{suffix}:1: "):
+        run(input=str(path))
+
+
+def test_the_columns_of_the_training_are_known(trained, tmp_path, monkeypatch):
+    """And where the table has others, the usual names."""
+    settings = {**trained.fine_tuned.settings}
+    settings["columns"] = {"text": "hypothesis", "label": "gold"}
+    model = dataclasses.replace(trained.fine_tuned, settings=settings)
+    monkeypatch.setattr(module, "read_model_folder", lambda path: model)
+
+    def results(name, header):
+        lines = [("stripe hoof", "sun pie"), ("far", "herd zoo")]
+        path = write_csv(tmp_path / f"{name}.csv", lines, header)
+        output = tmp_path / f"{name}.jsonl"
+        predict(PredictOptions(model="model", input=path, output=str(output)))
+        return [json.loads(line) for line in output.open(encoding="utf-8")]
+
+    found = results("learned", ("premise", "hypothesis"))
+    close(found, expected(trained, ["sun pie", "herd zoo"]))
+    found = results("usual", ("text", "gold"))
+    close(found, expected(trained, ["stripe hoof", "far"]))
+
+
+def test_utf16_from_standard_input_is_named(run, monkeypatch):
+    feed(monkeypatch, "sun\n".encode("utf-16"))
+    with pytest.raises(InputError, match="standard input: .* found UTF-16"):
+        run(input="-")
 
 
 def test_odd_texts_have_results_from_standard_input(run, trained, monkeypatch):

@@ -1,5 +1,6 @@
 """A tagger's answers: one for each input, in order, with its own context."""
 
+import gzip
 import io
 import json
 import types
@@ -131,3 +132,13 @@ def test_pairs_are_refused(run, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", rows)
     with pytest.raises(InputError, match='in.jsonl:1.*no "text_pair"'):
         run(input=path)
+
+
+@pytest.mark.parametrize("suffix", [".conll", ".bio", ".iob2", ".conll.gz"])
+def test_columns_are_sentences_by_any_suffix_that_trains(run, tmp_path, suffix):
+    content = b"the O\nzoo B-LOC\n\nold O\n"
+    path = tmp_path / f"in{suffix}"
+    packs = suffix.endswith(".gz")
+    path.write_bytes(gzip.compress(content) if packs else content)
+    found = run(input=str(path))
+    assert [result["tokens"] for result in found] == [["the", "zoo"], ["old"]]

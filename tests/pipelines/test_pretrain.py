@@ -58,6 +58,7 @@ def both(texts, tmp_path_factory):
         batch_size=16,
         epochs=8,
         dropout=0.0,
+        precision="float32",
         output=str(folder),
     )
     return folder, *pretrain(options)
@@ -97,6 +98,7 @@ def test_too_little_text_to_hide_a_token_is_told(tmp_path, capsys):
             encoder="bert-tiny",
             max_length=8,
             epochs=1,
+            precision="float32",
             seed=seed,
             output=str(tmp_path / "model"),
             overwrite=True,
@@ -197,6 +199,7 @@ def adapted(texts, bert, tmp_path_factory):
         batch_size=8,
         gradient_accumulation_steps=2,
         epochs=1,
+        precision="float32",
         output=str(folder),
     )
     return options, *pretrain(options)
@@ -240,6 +243,7 @@ def test_the_positions_of_a_size_may_be_chosen(texts, tmp_path):
         positions="rotary",
         max_length=16,
         epochs=1,
+        precision="float32",
         output=str(tmp_path / "model"),
     )
     pretrain(options)

@@ -56,6 +56,7 @@ def options(encoder):
         adapt_learning_rate=0.05,
         finetune_epochs=0,
         finetune_learning_rate=1e-3,
+        precision="float32",
     )
 
 

@@ -56,6 +56,7 @@ def options(tmp_path_factory):
         adapt_learning_rate=0.1,
         finetune_epochs=0,
         crf=True,
+        precision="float32",
     )
 
 

@@ -6,6 +6,8 @@ from safetensors.numpy import load_file, save_file
 from keras_encoder.checkpoints import distilbert as distilbert_files
 from keras_encoder.checkpoints import torch_files
 from keras_encoder.checkpoints.errors import CheckpointError
+from keras_encoder.checkpoints.load_heads import load_head
+from keras_encoder.heads import MaskedLM
 from tests.keras_encoder.checkpoints.references import (
     assert_encoder_same,
     assert_same,
@@ -13,6 +15,10 @@ from tests.keras_encoder.checkpoints.references import (
     outputs_of,
     random_inputs,
 )
+
+
+def load_masked(folder):
+    return load_head(folder, MaskedLM)
 
 
 def rewrite_tensors(folder, change):
@@ -131,3 +137,16 @@ def test_a_damaged_tensor_is_named(tmp_path, change, message):
     rewrite_tensors(tmp_path, damage)
     with pytest.raises(CheckpointError, match=message):
         distilbert_files.load_encoder(tmp_path)
+
+
+@pytest.mark.parametrize("load", [distilbert_files.load_encoder, load_masked])
+def test_two_tensors_of_one_name_are_refused(tmp_path, load):
+    distilbert("DistilBertForMaskedLM").save_pretrained(tmp_path)
+
+    def change(tensors):
+        name = "embeddings.word_embeddings.weight"
+        tensors[name] = 9 + tensors[f"distilbert.{name}"]
+
+    rewrite_tensors(tmp_path, change)
+    with pytest.raises(CheckpointError, match="two tensors have the name"):
+        load(tmp_path)

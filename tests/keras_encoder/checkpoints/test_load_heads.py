@@ -184,6 +184,13 @@ def test_id2label_that_does_not_fit_the_head_is_refused(tmp_path, id2label):
         load_head(tmp_path, SequenceClassifier)
 
 
+def test_a_label_that_stands_twice_is_refused(tmp_path):
+    transformers_folder(tmp_path, CLASSIFIER)
+    edit_config(tmp_path, id2label={"0": "a", "1": "a", "2": "b"})
+    with pytest.raises(CheckpointError, match="each label once; found 'a', 'a"):
+        load_head(tmp_path, SequenceClassifier)
+
+
 @pytest.mark.parametrize(
     "name", ["classifier.weight", "classifier.bias", "bert.pooler.dense.bias"]
 )

@@ -47,6 +47,15 @@ def test_shards_are_one_mapping(folder):
     assert_same(read(folder))
 
 
+def test_a_tensor_in_two_shards_is_refused(folder):
+    write_shards(folder, TENSORS, ["x-1.safetensors", "x-2.safetensors"])
+    write_tensors(
+        folder, {"b": TENSORS["b"], "a": 9 + TENSORS["a"]}, "x-2.safetensors"
+    )
+    with pytest.raises(CheckpointError, match="'a' stands in another shard"):
+        read(folder)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_is_read(tmp_path, dtype):
     tensors = {

@@ -117,6 +117,18 @@ def test_shards_are_one_mapping(tmp_path):
 
 
 @pytest.mark.backend_free
+def test_a_tensor_in_two_shards_is_refused(tmp_path):
+    for number, names in enumerate(("a", "ab")):
+        state = {name: torch.full((2,), number) for name in names}
+        save(tmp_path, state, name=f"pytorch_model-{number}.bin")
+    weight_map = {"a": "pytorch_model-0.bin", "b": "pytorch_model-1.bin"}
+    index = tmp_path / torch_files.INDEX
+    index.write_text(json.dumps({"weight_map": weight_map}))
+    with pytest.raises(CheckpointError, match="'a' stands in another shard"):
+        read(tmp_path)
+
+
+@pytest.mark.backend_free
 @pytest.mark.parametrize("where", ["alone", "in a zip", "inside a state dict"])
 def test_a_pickle_that_would_run_a_command_runs_nothing(tmp_path, where):
     marker = tmp_path / "marker"

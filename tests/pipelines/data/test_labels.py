@@ -52,6 +52,14 @@ def examples(*labels):
         ("inf", "inf"),
         ("a|b", "a|b"),
         ("v1.5", "v1.5"),
+        ("1.", "1"),
+        ("1.0e2", "100"),
+        ("1e5", "1e5"),
+        ("2,5", "2,5"),
+        ("+1", "+1"),
+        ("...", "..."),
+        (".", "."),
+        ("123456789012345678.0", "123456789012345678"),
         ("1.2.3", "1.2.3"),
         ("9" * 5000, "9" * 5000),
     ],
@@ -60,7 +68,20 @@ def test_single_labels_become_names(value, name):
     assert normalise_label(value, "single_label", "f:1") == name
 
 
-@pytest.mark.parametrize("value", [2.5, "2.5", "-0.1", np.float32(0.5)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        2.5,
+        "2.5",
+        "-0.1",
+        np.float32(0.5),
+        "1e-05",
+        ".5",
+        "-.25",
+        "1.5e-3",
+        "1.25E1",
+    ],
+)
 def test_a_fraction_is_no_class(value):
     with pytest.raises(InputError, match="f:1: .*--problem regression"):
         normalise_label(value, "single_label", "f:1")

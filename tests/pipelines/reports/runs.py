@@ -105,6 +105,7 @@ def classified(
         "validation": found,
         part: found,
         "seconds": 75.0,
+        "precision": "float32",
         "load_seconds": 1.25,
     }
     outcome = text_outcome(part, examples, scores, labels, settings)
@@ -143,6 +144,7 @@ def tagged(words=("Ines", "met", "Anna", "Lee"), types=("PER",), scheme="IOB2"):
         "validation": scores,
         "test": scores,
         "seconds": 5.0,
+        "precision": "float32",
         "load_seconds": 0.5,
     }
     outcome = tag_outcome("test", examples, results, scheme)
@@ -173,6 +175,7 @@ def pretrained():
         "mask_token": {"loss": 2.25, "accuracy": 0.375},
         "validation": record["history"][-1],
         "seconds": 7400.0,
+        "precision": "float32",
         "load_seconds": 0.5,
     }
     settings = {"task": "pretrain", "max_length": 16}

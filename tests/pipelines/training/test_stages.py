@@ -154,6 +154,52 @@ def test_a_frozen_weight_that_changes_is_found():
         adapt(task, scripted([0.5]), epochs=1, callbacks=(Meddle(),))
 
 
+@pytest.mark.parametrize("random_pooler", [False, True])
+def test_a_flag_that_changes_during_a_stage_hides_nothing(random_pooler):
+    """What counts is what the stage began with."""
+    task = task_model()
+
+    class Toggle(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            task.encoder.pooler.trainable = not random_pooler
+            bias = task.encoder.embeddings.weights[-1]
+            bias.assign(bias + 1e-3)
+
+    with pytest.raises(RuntimeError, match="changed the frozen .*embeddings"):
+        adapt(
+            task,
+            scripted([0.5]),
+            epochs=1,
+            callbacks=(Toggle(),),
+            random_pooler=random_pooler,
+        )
+
+
+def test_early_stopping_of_ones_own_begins_anew_in_each_stage():
+    task = task_model()
+    epochs = []
+
+    class Count(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            epochs.append(epoch)
+
+    run_stages(
+        task,
+        [Stage("adapt", 1, 0.01, blocks=0), Stage("all", 3, 0.01)],
+        training_data(),
+        inputs(),
+        trainer(
+            scripted([0.1, 0.2, 0.3, 0.4], losses=[0.1, 0.9, 0.8, 0.7]),
+            callbacks=(
+                keras.callbacks.EarlyStopping("val_loss", patience=1),
+                Count(),
+            ),
+        ),
+    )
+    # The first loss of the second stage is worse than that of the first.
+    assert epochs == [0, 1, 2, 3]
+
+
 def test_a_random_pooler_is_never_frozen():
     task = task_model()
     before = weights_of(task)
