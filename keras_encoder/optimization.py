@@ -153,7 +153,8 @@ def make_optimizer(
     """AdamW as BERT is fine-tuned with: schedule, clipping, exclusions.
 
     Biases and the weights of norms (every variable of one axis) are not
-    decayed.
+    decayed. Keras stores no such exclusion: an optimizer that comes out of a
+    `.keras` file decays them, too, unless they are excluded again.
 
     Args:
         variables: the variables that will be trained.

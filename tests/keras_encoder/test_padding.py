@@ -47,6 +47,17 @@ def test_the_length_of_the_padding_has_no_effect(encoder, length):
     np.testing.assert_allclose(together[:, :3], alone, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_padding_to_512_has_no_effect(dtype):
+    """In half precision too, where a masked score must still count nothing."""
+    with policy(dtype):
+        encoder = tiny_encoder(num_layers=1, max_sequence_length=512)
+        alone = run(encoder, IDS, np.ones_like(IDS))
+        together = run(encoder, *padded(IDS, 512, fill=7))
+    tolerance = 1e-5 if dtype == "float32" else 0.03
+    np.testing.assert_allclose(together[:, :3], alone, atol=tolerance)
+
+
 def test_neighbours_have_no_effect(encoder):
     alone = run(encoder, IDS, np.ones_like(IDS))
     tokens, mask = padded(IDS, 9)

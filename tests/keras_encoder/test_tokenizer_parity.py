@@ -221,3 +221,16 @@ def test_transformers_opens_what_is_saved(tmp_path):
     ours, theirs = both(saved)
     assert theirs.model_max_length == 17
     assert_same(ours, theirs, ["HELLO Zu\u0308rich, été!", "京東"])
+
+
+def test_special_text_is_text_in_a_tokenizer_json_of_transformers(tmp_path):
+    """Whose own tokenizer would end the first text there."""
+    folder = vocabulary_folder(tmp_path, do_lower_case=True)
+    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(
+        tmp_path / "theirs"
+    )
+    assert (tmp_path / "theirs" / "tokenizer.json").exists()
+    ours = Tokenizer.from_folder(tmp_path / "theirs")
+    (found,) = ours.encode(["hello [SEP] a [CLS] [PAD]"])
+    assert [found.tokens.count(name) for name in ("[CLS]", "[SEP]")] == [1, 1]
+    assert ours.pad_id not in found.ids

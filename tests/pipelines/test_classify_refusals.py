@@ -5,8 +5,13 @@ import dataclasses
 import pytest
 
 from keras_encoder.checkpoints.errors import CheckpointError
+from keras_encoder.checkpoints.load import load_encoder
+from keras_encoder.heads import SequenceClassifier
+from pipelines.classification.texts import predict_scores
 from pipelines.classify import classify
+from pipelines.data.examples import TextExample
 from pipelines.errors import InputError
+from pipelines.model_folder import FineTuned
 from tests.pipelines.tiny import rows, write_bert, write_csv
 
 
@@ -91,3 +96,14 @@ def test_data_of_one_class_are_refused(head_only, tmp_path):
 def test_an_unknown_encoder_is_refused(head_only):
     with pytest.raises(CheckpointError, match="neither a folder nor a known"):
         classify(replace(head_only, encoder="bert-bsae"))
+
+
+def test_a_model_of_one_segment_refuses_pairs_to_predict(tmp_path):
+    folder = write_bert(tmp_path / "bert", type_vocab_size=1)
+    encoder, tokenizer, _ = load_encoder(str(folder))
+    settings = {"task": "classify", "problem": "single_label", "max_length": 8}
+    model = FineTuned(
+        SequenceClassifier(encoder, 2), tokenizer, ("a", "b"), settings
+    )
+    with pytest.raises(InputError, match="one segment"):
+        predict_scores(model, [TextExample("sun", "far")])

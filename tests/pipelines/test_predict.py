@@ -152,7 +152,7 @@ def test_the_columns_of_the_training_are_known(trained, tmp_path, monkeypatch):
         path = write_csv(tmp_path / f"{name}.csv", lines, header)
         output = tmp_path / f"{name}.jsonl"
         predict(PredictOptions(model="model", input=path, output=str(output)))
-        return [json.loads(line) for line in output.open(encoding="utf-8")]
+        return [*map(json.loads, output.read_text("utf-8").splitlines())]
 
     found = results("learned", ("premise", "hypothesis"))
     close(found, expected(trained, ["sun pie", "herd zoo"]))

@@ -292,3 +292,25 @@ def test_wrong_options_get_one_message(
     assert cli.main(argv) == cli.WRONG_INPUT
     assert message in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_same_seed_gives_the_same_weights(texts, tmp_path):
+    def weights(name, seed):
+        options = PretrainOptions(
+            data=texts,
+            encoder="bert-tiny",
+            vocabulary_size=90,
+            next_sentence=True,
+            max_length=16,
+            epochs=1,
+            precision="float32",
+            seed=seed,
+            output=str(tmp_path / name),
+        )
+        trained, _ = pretrain(options)
+        return {k: v.numpy() for k, v in trained.model.tensors().items()}
+
+    one, same, other = weights("a", 3), weights("b", 3), weights("c", 7)
+    for name, tensor in one.items():
+        np.testing.assert_array_equal(tensor, same[name], err_msg=name)
+    assert any((one[name] != other[name]).any() for name in one)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -322,6 +323,36 @@ def test_the_options_file_reproduces_the_run(by_scheme, tmp_path, capsys):
     metrics = json.loads((again / "metrics.json").read_text("utf-8"))
     for part in ("validation", "test"):
         assert metrics[part] == first.metrics[part]
+
+
+def test_the_same_seed_gives_the_same_weights(trained, options, tmp_path):
+    """To the bit, with dropout and both stages, whatever was drawn before."""
+    random.random(), np.random.random()
+    again = run(options, tmp_path, finetune_epochs=1, **files(tmp_path / "d"))
+    for one, other in zip(
+        trained.fine_tuned.model.weights,
+        again.fine_tuned.model.weights,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(
+            one.numpy(), other.numpy(), err_msg=one.path
+        )
+
+
+def test_one_model_scores_the_same_text_in_every_scheme(by_scheme, tmp_path):
+    model = str(by_scheme["IOB2"].folder)
+    found = {
+        scheme: evaluate(
+            EvaluateOptions(
+                model=model,
+                data=write_conll(tmp_path / f"{scheme}.conll", ROWS, scheme),
+            )
+        )
+        for scheme in by_scheme
+    }
+    assert found["IOB2"]["f1"] > 0.5
+    for scheme, scores in found.items():
+        assert scores == found["IOB2"], scheme
 
 
 def test_parts_of_speech_from_conllu(options, tmp_path):
