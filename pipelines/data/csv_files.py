@@ -28,7 +28,8 @@ def read_csv(
 
     Cells are texts, whatever they spell: "NA", "null" and "1" stay as typed.
     Where the header holds no comma, a semicolon or a tab separates instead.
-    Blank lines and repeated header lines (of concatenated files) are skipped.
+    Blank lines and repeated header lines (of concatenated files) are skipped;
+    but in a table of one column a blank line is an empty text.
 
     Args:
         path: a plain, gz, bz2 or zip file.
@@ -102,11 +103,12 @@ def _csv_records(path) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(
         _chain(first, lines), delimiter=delimiter, strict=True, quotechar='"'
     )
-    start = 1
+    start, width = 1, None
     try:
         for cells in reader:
-            if cells:
-                yield start, cells
+            if cells or width == 1:
+                width = width or len(cells)
+                yield start, cells or [""]
             start = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
@@ -137,7 +139,7 @@ def _delimiter(header: str) -> str:
 def _tsv_records(path) -> Iterator[tuple[int, list[str]]]:
     width = None
     for number, line in read_lines(path):
-        if not line.strip("\r\n\ufeff") or (width != 1 and not line.strip(" ")):
+        if width != 1 and not line.strip(" \r\n\ufeff"):
             continue
         cells = line.split("\t")
         if width is None:

@@ -112,6 +112,15 @@ def test_odd_texts_have_results_as_csv(run, trained, tmp_path):
     close(found, expected(trained, ODD))
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_blank_line_of_a_single_column_is_a_text(
+    run, trained, tmp_path, suffix
+):
+    path = tmp_path / f"in.{suffix}"
+    path.write_text("text\nsun\n\nfar\n \n")
+    close(run(input=str(path)), expected(trained, ["sun", "", "far", " "]))
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zip"])
 def test_a_packed_table_is_read_as_one(run, trained, tmp_path, suffix):
     texts = ["sun", "far, pie"]
