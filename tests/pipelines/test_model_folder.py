@@ -167,6 +167,14 @@ def test_broken_settings_are_refused(copy, text):
         read_model_folder(str(copy))
 
 
+def test_settings_may_begin_with_a_byte_order_mark(copy):
+    """Some editors put one there."""
+    plain = read_model_folder(str(copy)).settings
+    path = copy / "keras_encoder.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_model_folder(str(copy)).settings == plain
+
+
 def test_settings_that_the_encoder_cannot_serve_are_refused(copy):
     change(copy / "keras_encoder.json", max_length=512)
     with pytest.raises((CheckpointError, InputError), match="max_length"):
