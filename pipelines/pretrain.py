@@ -81,9 +81,7 @@ def pretrain(
         options, start.tokenizer, train, held_out
     )
     rate = _rate(options, start.is_random)
-    record, best = _train(
-        model, batches, watched, options, rate, start.precision, callbacks
-    )
+    record, best = _train(model, batches, watched, options, rate, callbacks)
     found = {
         "precision": start.precision,
         "load_seconds": start.load_seconds,
@@ -239,7 +237,7 @@ def _rate(options, is_random):
     return RATE_FROM_RANDOM if is_random else RATE_FROM_CHECKPOINT
 
 
-def _train(model, batches, watched, options, rate, precision, callbacks):
+def _train(model, batches, watched, options, rate, callbacks):
     """Trains to the end and goes back to the best epoch."""
     started = time.perf_counter()
     steps = options.gradient_accumulation_steps
@@ -257,7 +255,7 @@ def _train(model, batches, watched, options, rate, precision, callbacks):
         warmup=options.warmup,
         weight_decay=options.weight_decay,
         clip_norm=options.clip_norm,
-        scale_loss=precision == "float16",
+        scale_loss=model.encoder.dtype_policy.name == "mixed_float16",
     )
     losses = SmoothCrossentropy(reduction=reduction(steps))
     metrics = weighted_metrics(model)

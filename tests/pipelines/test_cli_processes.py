@@ -210,6 +210,15 @@ def test_a_backend_that_is_not_installed_is_named(tmp_path):
     assert "Traceback" not in err
 
 
+ASCII_LOCALE = {
+    "PYTHONUTF8": "0",
+    "PYTHONCOERCECLOCALE": "0",
+    "PYTHONIOENCODING": "",
+    "LC_ALL": "C",
+    "LANG": "C",
+}
+
+
 @pytest.mark.backend_free  # the locale is Python's, not the backend's
 def test_text_of_any_language_passes_any_locale(trained, tmp_path):
     """Files and pipes are UTF-8, whatever the system's code page."""
@@ -217,21 +226,13 @@ def test_text_of_any_language_passes_any_locale(trained, tmp_path):
     path.write_text('{"id": "Łódź “x”", "text": "sun"}\n', encoding="utf-8")
     status, out, err = run(
         *("predict", "--model", trained.folder, "--input", path),
-        PYTHONUTF8="0",
-        PYTHONCOERCECLOCALE="0",
-        PYTHONIOENCODING="",
-        LC_ALL="C",
-        LANG="C",
+        **ASCII_LOCALE,
     )
     assert status == 0, err
     assert json.loads(out)["id"] == "Łódź “x”"
     utf8 = run("predict", "--model", trained.folder, "--text", "sun Łódź")
     anywhere = run(
         *("predict", "--model", trained.folder, "--text", "sun Łódź"),
-        PYTHONUTF8="0",
-        PYTHONCOERCECLOCALE="0",
-        PYTHONIOENCODING="",
-        LC_ALL="C",
-        LANG="C",
+        **ASCII_LOCALE,
     )
     assert anywhere[:2] == utf8[:2], anywhere

@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all."""
 
+import json
 import os
 import pathlib
 
@@ -168,3 +169,12 @@ def test_a_link_stays_a_link(tmp_path):
         file.write("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+
+
+def test_what_is_no_unicode_is_written_as_json_spells_it(tmp_path):
+    """Such as the name of a file, in the place of a mistake."""
+    path = tmp_path / "a.jsonl"
+    with new_file(str(path)) as file:
+        file.write(json.dumps({"where": "K\udcf6ln.csv:2"}, ensure_ascii=False))
+    assert path.read_bytes() == b'{"where": "K\\udcf6ln.csv:2"}'
+    assert json.loads(path.read_text("utf-8"))["where"] == "K\udcf6ln.csv:2"
